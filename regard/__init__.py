@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.api.attention import SentenceAttention as SentenceAttention
     from regard.api.corpora import corpus as corpus
     from regard.api.corpora import doctor as doctor
+    from regard.api.corpora import document_pairs as document_pairs
     from regard.api.inspecting import heads as heads
     from regard.api.inspecting import look as look
     from regard.api.inspecting import prune as prune
@@ -36,11 +37,15 @@ if TYPE_CHECKING:
     from regard.api.runs import open_run as open_run
     from regard.api.scoring import compare as compare
     from regard.api.scoring import evaluate as evaluate
+    from regard.api.scoring import rouge as rouge
     from regard.api.studies import StudyResult as StudyResult
     from regard.api.studies import tune as tune
     from regard.api.studies import write_report as write_report
     from regard.api.tasks.classification import ClassificationModel as ClassificationModel
     from regard.api.tasks.classification import classify_stream as classify_stream
+    from regard.api.tasks.embedding import similar as similar
+    from regard.api.tasks.embedding import similar_files as similar_files
+    from regard.api.tasks.embedding import similar_stream as similar_stream
     from regard.api.tasks.language import fill as fill
     from regard.api.tasks.language import fill_stream as fill_stream
     from regard.api.tasks.language import generate as generate
@@ -72,6 +77,7 @@ if TYPE_CHECKING:
     from regard.jobs.retrieval.results import SearchHit as SearchHit
     from regard.jobs.retrieval.results import SearchResult as SearchResult
     from regard.jobs.tasks.comparison import TaskComparison as TaskComparison
+    from regard.jobs.tasks.embedding.inputs import ComparedTexts as ComparedTexts
     from regard.jobs.tasks.file_evaluation import TaskFileEvaluation as TaskFileEvaluation
     from regard.jobs.train.estimate import FileEstimate as FileEstimate
     from regard.jobs.train.events import Alarm as Alarm
@@ -99,14 +105,15 @@ if TYPE_CHECKING:
 _MODULES = {
     "regard.api.attention": ("SentenceAttention",),
     "regard.api.tasks.classification": ("ClassificationModel", "classify_stream"),
-    "regard.api.corpora": ("corpus", "doctor"),
+    "regard.api.corpora": ("corpus", "doctor", "document_pairs"),
     "regard.api.inspecting": ("heads", "look", "prune", "senses"),
+    "regard.api.tasks.embedding": ("similar", "similar_files", "similar_stream"),
     "regard.api.tasks.language": ("fill", "fill_stream", "generate", "generate_stream"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.retrieval.index": ("Index", "build_index"),
     "regard.api.runs": ("TrainedRun", "open_run"),
-    "regard.api.scoring": ("compare", "evaluate"),
+    "regard.api.scoring": ("compare", "evaluate", "rouge"),
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
     "regard.api.tasks.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events"),
@@ -127,6 +134,7 @@ _MODULES = {
     "regard.jobs.tasks.comparison": ("TaskComparison",),
     "regard.jobs.retrieval.evaluation": ("SearchEvaluation",),
     "regard.jobs.retrieval.results": ("SearchHit", "SearchResult"),
+    "regard.jobs.tasks.embedding.inputs": ("ComparedTexts",),
     "regard.jobs.tasks.file_evaluation": ("TaskFileEvaluation",),
     "regard.jobs.train.estimate": ("FileEstimate",),
     "regard.jobs.train.events": (

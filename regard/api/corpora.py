@@ -9,8 +9,11 @@ from regard.api.terminal import showing
 from regard.atomic import open_output
 from regard.data.corpora import CORPORA, GoldPair, write_rows
 from regard.data.doctor import Diagnosis
-from regard.errors import ConfigError
+from regard.data.documents.related_parts import RELATIONS, relate_parts
+from regard.errors import ConfigError, DataError
 from regard.exchange import check_folder
+from regard.formats import Pair
+from regard.formats.document_texts import read_documents
 from regard.formats.labeled import ColumnNames
 from regard.jobs.doctor import (
     LabeledFiles,
@@ -21,6 +24,9 @@ from regard.jobs.doctor import (
 )
 from regard.jobs.tasks.translation.prepare import diagnose
 from regard.progress import track
+
+DOCUMENT_SUFFIXES = (".txt", ".md", ".rst")
+"""Of the files of a folder that are documents."""
 
 
 def doctor(
@@ -100,3 +106,36 @@ def corpus(name: str, pairs: int = 10_000, seed: int = 1, out: AnyPath | None = 
             rows = track(write_rows(generate(pairs, seed)), "generating pairs", pairs)
             file.writelines(f"{row}\n".encode() for row in rows)
     return generate(pairs, seed)
+
+
+def document_pairs(
+    *files: Files,
+    kinds: Sequence[str] | None = None,
+    language: str = "",
+    out: AnyPath | None = None,
+    progress: bool = False,
+) -> list[Pair]:
+    """Pairs of texts out of documents, to train an encoder on: a short text and a longer one that it is about.
+
+        pairs = regard.document_pairs("notes/", out="pairs.tsv")
+        regard.train("pairs.tsv", task="embed")
+
+    Files are text or Markdown, each a document; of a folder, all .txt, .md and .rst files. `kinds` are title (with the
+    whole text), heading (with its section) and sentence (the first of a paragraph, with the others); all if unset. With
+    `out`, they are written there as TSV.
+    """
+    chosen = list(RELATIONS) if kinds is None else list(kinds)
+    if unknown := [kind for kind in chosen if kind not in RELATIONS]:
+        raise ConfigError(f"kind={unknown[0]}: expected one of {', '.join(RELATIONS)}")
+    with showing(progress):
+        documents = track(read_documents(list_files(files), folder_suffixes=DOCUMENT_SUFFIXES), "reading documents")
+        pairs = list(relate_parts(documents, chosen, language))
+    if not pairs:
+        raise DataError(
+            f"{' '.join(list_files(files))}: no pairs of the kind {' or '.join(chosen)}; expected titles or headings "
+            f"above text, or paragraphs of several sentences"
+        )
+    if out is not None:
+        with open_output(Path(out)) as file:
+            file.writelines(f"{pair.source}\t{pair.target}\n".encode() for pair in pairs)
+    return pairs

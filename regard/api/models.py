@@ -20,7 +20,7 @@ from regard.jobs.translate.pipeline import build_pipeline
 from regard.jobs.translate.text import translate_texts
 from regard.model.modules import count_parameters
 from regard.run import Run
-from regard.tasks.embed import Embedder
+from regard.tasks.embed.embedder import Embedder
 from regard.tasks.translate.translator import Translation, Translator
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class TranslationModel:
 
 
 class EncoderModel:
-    """A trained encoder; `regard.load_encoder` opens one."""
+    """A trained encoder; `regard.load` and `regard.load_encoder` open one."""
 
     def __init__(self, run: TrainedRun, embedder: Embedder):
         self.run = run
@@ -210,6 +210,24 @@ class EncoderModel:
         items = [texts] if isinstance(texts, str) else _require_texts(texts, "embed()")
         vectors = self.embedder.embed(items).numpy()
         return vectors[0] if isinstance(texts, str) else vectors
+
+    @overload
+    def similar(self, texts: str, others: str) -> float: ...
+
+    @overload
+    def similar(self, texts: str | Texts, others: Texts) -> list[float]: ...
+
+    @overload
+    def similar(self, texts: str | Texts, others: str | Texts) -> float | list[float]: ...
+
+    def similar(self, texts: str | Texts, others: str | Texts) -> float | list[float]:
+        """The cosine similarity of two texts, of a text and each of a list, or of the pairs of two lists."""
+        other_texts = [others] if isinstance(others, str) else _require_texts(others, "similar()")
+        items = [texts] * len(other_texts) if isinstance(texts, str) else _require_texts(texts, "similar()")
+        if len(items) != len(other_texts):
+            raise TypeError(f"similar() takes lists of the same length, got {len(items)} and {len(other_texts)} texts")
+        similarities = self.embedder.similarities(list(zip(items, other_texts, strict=True)))
+        return similarities[0] if isinstance(texts, str) and isinstance(others, str) else similarities
 
     def attention(self, text: str) -> SentenceAttention:
         """The attention weights of every head for one text."""
@@ -249,6 +267,10 @@ def load(
 ) -> "MaskFillingModel": ...
 
 
+@overload
+def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["embed"]) -> EncoderModel: ...
+
+
 def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: str | None = None) -> Any:
     """The model of a run, with its best weights so far: what it can do depends on the task that it was trained for.
 
@@ -257,9 +279,9 @@ def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: st
     True
 
     A translator has `translate`, a classifier `classify`, a tagger `tag`, a causal language model `generate`, a masked
-    one `fill`. `task` is that of the run; give it where a type checker should know which of them is opened, and where a
-    run of another task should be refused. `device` is auto, cpu, cuda …; `quantize="int8"` is faster on a CPU and
-    nearly as good (translators and causal language models).
+    one `fill`, an encoder `embed` and `similar`. `task` is that of the run; give it where a type checker should know
+    which of them is opened, and where a run of another task should be refused. `device` is auto, cpu, cuda …;
+    `quantize="int8"` is faster on a CPU and nearly as good (translators and causal language models).
     """
     return find_loader(Run(Path(run)), task)(run, device, quantize)
 
@@ -271,7 +293,7 @@ def load_translator(run: AnyPath, device: str = "auto", quantize: str = "none") 
 
 
 def load_encoder(run: AnyPath, device: str = "auto") -> EncoderModel:
-    """The encoder of an encoder-only run, as `regard.import_model` makes one from a BERT folder."""
+    """The encoder of a run of `--task embed`, or of one that `regard.import_model` made from a BERT folder."""
     return EncoderModel(open_run(run), loading.load_encoder(Path(run), device))
 
 

@@ -1,11 +1,11 @@
 """Score a run, and compare several systems."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from regard.api.arguments import AnyPath, Files, list_files
 from regard.api.terminal import showing
-from regard.api.training import name_columns
+from regard.api.training import merge_values, name_columns
 from regard.config import Config, with_values
 from regard.decode import BeamSearch
 from regard.errors import ConfigError, DataError
@@ -13,10 +13,14 @@ from regard.evaluation import METRICS
 from regard.exchange import check_folder
 from regard.hardware import configure_cpu
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
+from regard.jobs.run_kind import find_task
 from regard.jobs.tasks.comparison import TaskComparison, name_systems, require_systems
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
-from regard.jobs.tasks.registry import complete_task, task_of
+from regard.jobs.tasks.open_predictor import require_task
+from regard.jobs.tasks.registry import complete_task, get_task, task_of
 from regard.jobs.tasks.single_text import SingleTextTask
+from regard.metrics import Score
+from regard.metrics.summaries import REFERENCE_RULES, EnglishWords, UnicodeWords, score_summaries
 from regard.retrieval.index_folder import is_index
 from regard.run import open_run
 from regard.tuning.compare import Comparison, compare_files
@@ -32,6 +36,7 @@ def evaluate(
     lowercase: bool = False,
     tokenize: str | None = None,
     split_sentences: str = "auto",
+    task: str | None = None,
     device: str = "auto",
     progress: bool = False,
 ) -> FileEvaluation | TaskFileEvaluation:
@@ -44,16 +49,18 @@ def evaluate(
     `files` are two aligned text files, one file of pairs, or what else the run was trained on, as texts with labels:
     then the scores of cheap opponents and the worst mistakes are beside those of the model. The scores are also written
     into the run. `lowercase` and `tokenize` add BLEU as some papers compute it. Lines are translated as
-    `translate_file` does it, `split_sentences` included.
+    `translate_file` does it, `split_sentences` included. `task` is that of the run; an imported encoder, which has
+    none, is scored as one of the task embed: on pairs of texts, with or without similarities.
     """
     if is_index(Path(run)):
         raise ConfigError(f"{run}: is a search index; evaluate it with `regard search {run} --queries … --judgments …`")
     metrics = select_metrics(lowercase, tokenize)
-    if isinstance(task_of(open_run(Path(run)).load_config()), SingleTextTask):
+    name = require_task(Path(run), open_run(Path(run)).load_config(), task)
+    if isinstance(get_task(name), SingleTextTask):
         if metrics is not METRICS:
             raise ConfigError(f"{run}: has no BLEU, which --lowercase and --tokenize are for; leave them out")
         with showing(progress):
-            return evaluate_task_files(Path(run), list_files(files), device)
+            return evaluate_task_files(Path(run), name, list_files(files), device)
     with showing(progress):
         return evaluate_files(Path(run), list_files(files), BeamSearch(beam, alpha), metrics, device, split_sentences)
 
@@ -77,9 +84,10 @@ def compare(
         comparison = regard.compare("runs/reviews", "labels.txt", on="test.csv")
 
     A file has the translation or the label of each text on a line, or in a column of a table; with `task="tag"` it has
-    the words of the test set with predicted tags. Language models are compared by their runs alone: `causal-lm` by bits
-    per byte, with any tokenizers, `masked-lm` by the loss of the same masked tokens. A `task` that is not named is that
-    of the runs, or what the files of `on` are for. `text`, `text_pair` and `label` name columns of `on`.
+    the words of the test set with predicted tags, with `task="embed"` the similarity of each pair on a line. Language
+    models are compared by their runs alone: `causal-lm` by bits per byte, with any tokenizers, `masked-lm` by the loss
+    of the same masked tokens. A `task` that is not named is that of the runs, or what the files of `on` are for.
+    `text`, `text_pair` and `label` name columns of `on`.
 
     Every test is against the first system, the baseline. With `out`, a page with charts is written to that folder.
     Nothing is written into the runs.
@@ -87,7 +95,7 @@ def compare(
     paths, files = list(map(Path, systems)), list_files(on)
     if not paths:
         raise ConfigError("nothing to compare: give run folders, or files of predictions")
-    config = _find_config(paths, files, {"task": task, **name_columns(text, text_pair, label)})
+    config = _find_config(paths, files, task, (text, text_pair, label))
     compared_task = task_of(config)
     if not files:
         raise DataError(f"no test {compared_task.example}s: give them with --on")
@@ -114,20 +122,47 @@ def _compare_translations(
     return comparison
 
 
-def _find_config(paths: Sequence[Path], files: Sequence[str], options: Mapping[str, object]) -> Config:
+def _find_config(
+    paths: Sequence[Path], files: Sequence[str], task: str | None, columns: tuple[str | None, str | None, str | None]
+) -> Config:
     """How the test set is read: as by the first run, with other columns; without runs, by the task of its files."""
     configs = {path: open_run(path).load_config() for path in paths if path.is_dir()}
-    named = {name: value for name, value in options.items() if value is not None}
+    tasks = {path: find_task(config) for path, config in configs.items()}
     first = next(iter(configs), None)
-    for path, config in configs.items():
-        if first is not None and config.task != configs[first].task:
-            raise ConfigError(
-                f"{first} was trained with --task {configs[first].task}, {path} with --task {config.task}: only runs "
-                f"of one task can be compared"
-            )
     if first is None:
-        return complete_task(with_values(Config(), {"data.train": list(files), **named}))
-    base = configs[first]
-    if named.get("task", base.task) != base.task:
-        raise ConfigError(f"{first} was trained with --task {base.task}, not --task {named['task']}")
-    return complete_task(with_values(base, {**named, "task": base.task}))
+        values = merge_values({"task": task, **name_columns(task, *columns)}, {"data.train": list(files)})
+        return complete_task(with_values(Config(), values))
+    for path, other in tasks.items():
+        if other != tasks[first]:
+            raise ConfigError(
+                f"{first} was trained with --task {tasks[first]}, {path} with --task {other}: only runs of one task "
+                f"can be compared"
+            )
+    name = require_task(first, configs[first], task)
+    return complete_task(with_values(configs[first], merge_values(name_columns(name, *columns), {"task": name})))
+
+
+def rouge(
+    predictions: Sequence[str],
+    references: Sequence[str | Sequence[str]],
+    *,
+    stem: bool = True,
+    language: str = "en",
+    rule: str = "best-f1",
+) -> dict[str, Score]:
+    """ROUGE-1, -2, -L and -Lsum of summaries: the F1 of the package rouge-score, in percent, with 95% intervals.
+
+    >>> scores = regard.rouge(["police kill the gunman"], ["police killed the gunman"])
+    >>> round(scores["rougeL"].value, 1)
+    100.0
+
+    A summary may have several references, as a list. The rule "best-f1" takes the best value of each measure, as
+    rouge-score does it, "best-rouge1" all values of the reference with the best ROUGE-1, as SciTLDR does it. Words are
+    those of rouge-score, stemmed unless `stem` is false; of other languages than English, those of any script, without
+    stems. ROUGE-Lsum takes lines for sentences.
+    """
+    if rule not in REFERENCE_RULES:
+        raise ConfigError(f"rule={rule}: expected one of {', '.join(REFERENCE_RULES)}")
+    words = EnglishWords(stem) if language.partition("-")[0] == "en" else UnicodeWords()
+    texts = [[one] if isinstance(one, str) else list(one) for one in references]
+    return score_summaries(predictions, texts, words, rule)

@@ -103,7 +103,7 @@ def tune(
     """
     data = {"data.dev": list_files(dev) or None, "data.test": list_files(test) or None}
     options: dict[str, object] = {"task": task, **data, "data.source": source, "data.target": target}
-    values = merge_values(options | name_columns(text, text_pair, label), settings)
+    values = merge_values(options | name_columns(task, text, text_pair, label), settings)
     fields = merge_values({"trials": trials, "seeds": seeds}, study)
     distributions = {name: _to_distribution(name, value) for name, value in (over or {}).items()}
     study_options = StudyOptions(to_paths(files), distributions, values, dict(each or {}), fields)

@@ -46,11 +46,12 @@ def train(
         run.load().translate("I love dogs.")
 
     `files` are two aligned text files, one file of pairs (.tsv, .jsonl, .tmx, .po, .xlf), or a config .toml. Without
-    `dev` and `test`, pairs are held out of them. `task` is translate, classify, tag, causal-lm or masked-lm; it may be
-    left out where files have texts with labels or tagged words. `text`, `text_pair` and `label` name the columns of
-    texts with labels. The run is written to the folder `out`; runs/<name of the first file> if unset. `settings` takes
-    any of `regard.settings()` by name, as in {"model.dropout": 0.2}. `init_from` initializes the model from another run
-    (fine-tuning); `resume` continues a run where it was stopped, and takes no files.
+    `dev` and `test`, pairs are held out of them. `task` is translate, classify, tag, causal-lm, masked-lm or embed; it
+    may be left out where files have texts with labels or tagged words. `text`, `text_pair` and `label` name the columns
+    of texts with labels, or of pairs with similarities. The run is written to the folder `out`; runs/<name of the first
+    file> if unset. `settings` takes any of `regard.settings()` by name, as in {"model.dropout": 0.2}. `init_from`
+    initializes the model from another run (fine-tuning); `resume` continues a run where it was stopped, and takes no
+    files.
 
     Ctrl-C saves the run and raises KeyboardInterrupt; continue with `resume`. With `progress`, the progress is shown on
     standard error. Without it, alarms (a loss that does not fall, a model that ignores its source) are warnings, and
@@ -121,7 +122,7 @@ def training_events(
         "train.steps": steps,
         "train.epochs": epochs,
         "train.seed": seed,
-        **name_columns(text, text_pair, label),
+        **name_columns(task, text, text_pair, label),
     }
     values = merge_values(options, settings)
     should_stop = should_stop or _never
@@ -155,9 +156,10 @@ def demo(
     return last
 
 
-def name_columns(text: str | None, text_pair: str | None, label: str | None) -> dict[str, str | None]:
-    """The settings of the columns of labeled text."""
-    return dict(zip(COLUMN_SETTINGS, (text, text_pair, label), strict=True))
+def name_columns(task: str | None, text: str | None, text_pair: str | None, label: str | None) -> dict[str, str | None]:
+    """The settings of the columns of a table; where no task is named, it is one of labeled text."""
+    names = [name for name in COLUMN_SETTINGS if name.startswith(f"{task}.")] or list(COLUMN_SETTINGS)[:3]
+    return dict(zip(names, (text, text_pair, label), strict=True))
 
 
 def merge_values(options: Mapping[str, object], settings: Mapping[str, Any] | None) -> dict[str, Any]:

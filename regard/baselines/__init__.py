@@ -1,11 +1,13 @@
 """Cheap opponents that are shown beside every score: what a model must beat to be of use.
 
 Each is fitted on training data; a setting may be chosen on dev, as the weights of a model are, and nothing is chosen on
-test. Those of texts and words have `fit` and `predict`; those of language models count bits.
+test. Those of texts and words have `fit` and `predict`; those of language models count bits, and those of embedding
+models embed.
 """
 
 from collections.abc import Callable, Sequence
 
+from regard.baselines.bag_of_words import TfidfCosine, WordOverlap
 from regard.baselines.byte_ngram import ByteNGram
 from regard.baselines.comparison import (
     Opponent,
@@ -42,7 +44,9 @@ __all__ = [
     "Opponent",
     "OpponentPredictions",
     "OpponentResult",
+    "TfidfCosine",
     "TfidfLogisticRegression",
+    "WordOverlap",
     "compare_bits",
     "compare_labels",
     "compare_sums",

@@ -30,7 +30,8 @@ CHUNK = 10_000
 THRESHOLD = 0.5
 SEPARATOR = "\x1f"
 """Between the texts of a pair; a word of its own, so that no two words beside it count as neighbors."""
-_WORD = re.compile(rf"[\w{MARKS}]+|[^\w\s]|{SEPARATOR}")  # Python counts the separator among white space
+_WORD = re.compile(rf"[\w{MARKS}]+")
+_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[^\w\s]|{SEPARATOR}")  # Python counts the separator among white space
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,14 @@ def import_scikit_learn() -> Any:
     return sklearn
 
 
+def split_lowercase(text: str, pattern: re.Pattern[str] = _WORD) -> list[str]:
+    """The words of a text in lower case, without punctuation unless the pattern finds it, too."""
+    return [word for run in pattern.findall(text.lower()) for word in (split_words(run) if is_unspaced(run) else [run])]
+
+
 def split_ngrams(text: str) -> list[str]:
     """The words and punctuation marks of a text in lower case, and its pairs of neighboring ones."""
-    words = [word for run in _WORD.findall(text.lower()) for word in (split_words(run) if is_unspaced(run) else [run])]
+    words = split_lowercase(text, _WORD_OR_MARK)
     return [*words, *(f"{first} {second}" for first, second in itertools.pairwise(words))]
 
 

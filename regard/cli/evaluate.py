@@ -23,16 +23,20 @@ def evaluate(
         "Also report BLEU with another of sacreBLEU's tokenizations: none (the text is tokenized already), intl, char, "
         "zh, ja-mecab, ko-mecab, or flores200:FILE with a local SentencePiece model.",
     ),
+    task: str | None = option(
+        MEASUREMENT, "NAME", "What the run was trained for; embed for an imported encoder. Chosen by the run if unset."
+    ),
     as_json: bool = flag(OUTPUT, "Print the value, interval and signature of each metric as JSON.", "--json"),
     device: str = DEVICE,
 ) -> None:
     """Score a run on a test set, with signature and 95% interval: BLEU, chrF, TER, ROUGE-L and accuracy.
 
-    Of a run that predicts labels: accuracy, F1 and more, beside cheap opponents, and its most confident mistakes.
+    Of a run that predicts labels: accuracy, F1 and more, beside cheap opponents, and its most confident mistakes. Of an
+    encoder: Spearman's correlation with similarities, or how many texts find their positive.
 
     Examples:
-      regard evaluate runs/mine test.en test.fr
-      regard evaluate runs/mine test.tsv --beam 1 --json
+      regard evaluate runs/mine test.en test.fr --beam 1 --json
+      regard evaluate runs/minilm sts-test.csv --task embed
       regard evaluate runs/reviews test.csv
       regard evaluate runs/mine test.tsv --tokenize flores200:spm.model
 
@@ -51,6 +55,7 @@ def evaluate(
         lowercase=lowercase,
         tokenize=tokenize,
         split_sentences=split_sentences,
+        task=task,
         device=device,
     )
     contamination, values = result.describe_contamination(), result.as_dict()

@@ -39,20 +39,18 @@ TEST = option(FILES, PAIR, "Test pairs, on which the finished model is scored.")
 TASK = option(
     MODEL,
     "NAME",
-    "What to train for: translate, classify, tag, causal-lm or masked-lm. If unset, what files of labels or tags are "
-    "for; otherwise translate.",
+    "What to train for: translate, classify, tag, causal-lm, masked-lm or embed. If unset, what files of labels or "
+    "tags are for; otherwise translate.",
 )
-TEXT = option(
-    FILES, "NAME", "Column of the texts in a table of labeled text; unset, by its name.", "--text", "--text-column"
-)
+TEXT = option(FILES, "NAME", "Column of the texts in a table; unset, by its name.", "--text", "--text-column")
 TEXT_PAIR = option(
     FILES,
     "NAME",
-    "Column of the second texts, where pairs of texts are classified.",
+    "Column of the second texts, where pairs of texts are classified or embedded.",
     "--text-pair",
     "--text-pair-column",
 )
-LABEL = option(FILES, "NAME", "Column of the labels.", "--label", "--label-column")
+LABEL = option(FILES, "NAME", "Column of the labels, or of similarities.", "--label", "--label-column")
 SOURCE = option(FILES, "CODE", "Language code of the source side, such as en.")
 TARGET = option(FILES, "CODE", "Language code of the target side, such as fr.")
 MINUTES = option(TIME, "NUMBER", "Training time in minutes; of a resumed run, in total.")

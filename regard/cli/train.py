@@ -65,7 +65,7 @@ def train(
     track: list[str] | None = TRACK,
     threads: int | None = option(ADVANCED, "NUMBER", "CPU threads; OMP_NUM_THREADS, or the fastest number, if unset."),
 ) -> None:
-    """Train a translator, a classifier, a tagger or a language model on your own text.
+    """Train a translator, a classifier, a tagger, a language model or an encoder on your own text.
 
     Settings that you leave out are chosen from the corpus, the machine and the time; --verbose prints each choice with
     its reason. Ctrl-C saves the run and stops.

@@ -43,8 +43,8 @@ OVER = option(
 METRIC = option(
     SEARCH,
     "NAME",
-    "Validation metric to optimize: loss, bleu, chrf or accuracy; of other tasks loss, accuracy, macro_f1, f1 or "
-    "bits_per_byte. If unset, the loss of a translator, otherwise the main score of the task.",
+    "Validation metric to optimize: loss, bleu, chrf or accuracy; of other tasks loss, accuracy, macro_f1, f1, "
+    "bits_per_byte, mrr or spearman. If unset, the loss of a translator, otherwise the main score of the task.",
 )
 ONLY = option(SEARCH, "PATTERN", "Train only the sets whose names match, such as 'deep*'. May be repeated.")
 STORAGE = option(
@@ -97,7 +97,7 @@ def tune(
     from regard.tuning.open_study import StudyOptions
 
     data = {"task": task, "data.dev": dev or None, "data.test": test or None}
-    data |= {"data.source": source, "data.target": target, **name_columns(text, None, label)}
+    data |= {"data.source": source, "data.target": target, **name_columns(task, text, None, label)}
     budget = {"minutes": minutes_each, "steps": steps_each, "epochs": epochs_each, "tokens": tokens_each}
     fields = {"sampler": sampler, "pruner": pruner, "metric": metric, "trials": trials, "seeds": seeds}
     options = StudyOptions(

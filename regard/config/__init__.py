@@ -27,6 +27,7 @@ from regard.config.tasks import (
     TASK_METRICS,
     CausalLMConfig,
     ClassifyConfig,
+    EmbedConfig,
     MaskedLMConfig,
     TaskName,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "ClassifyConfig",
     "Config",
     "DataConfig",
+    "EmbedConfig",
     "Head",
     "MaskedLMConfig",
     "ModelConfig",

@@ -15,7 +15,15 @@ from regard.config.base import Settings
 from regard.config.data import DataConfig
 from regard.config.model import ModelConfig
 from regard.config.registries import UNKNOWN_NAME, NameIn
-from regard.config.tasks import SETTING_TASKS, TASK_METRICS, CausalLMConfig, ClassifyConfig, MaskedLMConfig, TaskName
+from regard.config.tasks import (
+    SETTING_TASKS,
+    TASK_METRICS,
+    CausalLMConfig,
+    ClassifyConfig,
+    EmbedConfig,
+    MaskedLMConfig,
+    TaskName,
+)
 from regard.config.train import TrainConfig
 from regard.errors import ConfigError
 from regard.files import read_text
@@ -33,6 +41,7 @@ class Config(Settings):
     classify: ClassifyConfig = ClassifyConfig()
     causal_lm: CausalLMConfig = CausalLMConfig()
     masked_lm: MaskedLMConfig = MaskedLMConfig()
+    embed: EmbedConfig = EmbedConfig()
 
     @model_validator(mode="after")
     def metric_fits_task(self) -> Self:

@@ -6,13 +6,14 @@ from pydantic import Field
 
 from regard.config.base import Settings
 
-TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm"]
+TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed"]
 TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "translate": ("loss", "bleu"),
     "classify": ("loss", "accuracy", "macro_f1"),
     "tag": ("loss", "f1"),
     "causal-lm": ("loss",),
     "masked-lm": ("loss",),
+    "embed": ("loss", "mrr", "spearman"),
 }
 """What `train.metric` may name: the loss, and what predictions for dev are scored by."""
 TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
@@ -21,6 +22,7 @@ TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
     "tag": ("encoder", "decoder"),
     "causal-lm": ("decoder",),
     "masked-lm": ("encoder",),
+    "embed": ("encoder",),
 }
 """The first is the default."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
@@ -59,3 +61,20 @@ class MaskedLMConfig(Settings):
     """Every chosen token becomes [MASK]; or 80 % of them, 10 % a random token, and 10 % stay (Devlin et al. 2019)."""
     whole_words: bool = False
     """Mask all tokens of a word together."""
+
+
+class EmbedConfig(Settings):
+    text: str = ""
+    """Column of the texts: a name, or a number from 1 on; unset: recognized by its name or its place."""
+    text_pair: str = ""
+    """Column of the positives, or of the second texts."""
+    similarity: str = ""
+    """Column of the similarities, where pairs have one."""
+    max_similarity: float | None = Field(default=None, gt=0, le=1e6)
+    """Largest possible similarity, the smallest is 0; unset: 1, 5, 10 or 100, the first that none exceeds."""
+    batch_rows: int = Field(default=64, ge=2, le=1_000_000)
+    """Rows of a batch, which are each other's negatives; with several processes, those of all of them together are."""
+    temperature: float = Field(default=0.05, gt=0, le=100)
+    """What cosines are divided by before the softmax."""
+    both_directions: bool = False
+    """Each positive must find its text, too, not only each text its positive."""

@@ -177,12 +177,12 @@ class Batches:
     def count_too_long(self) -> int:
         """Number of pairs longer than `max_length`, which are never trained on."""
         pools = iterate_pools(len(self.corpus), None)
-        return int(sum((self._lengths(_single_pairs(pool)).max(axis=0) > self.max_length).sum() for pool in pools))
+        return int(sum((self._lengths(single_pairs(pool)).max(axis=0) > self.max_length).sum() for pool in pools))
 
     def _add_concatenated(self, pool: Array, rng: np.random.Generator) -> Array:
         """A pool of pairs, and `concat_augment` times as many concatenations of two of them: (rows, 2)."""
         extra = int(len(pool) * self.concat_augment)
-        return np.concatenate((_single_pairs(pool), rng.choice(pool, (extra, 2)))) if extra else _single_pairs(pool)
+        return np.concatenate((single_pairs(pool), rng.choice(pool, (extra, 2)))) if extra else single_pairs(pool)
 
     def _lengths(self, rows: Array) -> Array:
         """Lengths of both sides with BOS or EOS: (rows, 2) -> (2, rows)."""
@@ -215,12 +215,12 @@ def batches_by_length(
         fits = lengths.max(axis=0) <= max_length
         rows, lengths = rows[fits], lengths[:, fits]
     for number, batch_rows in enumerate(bucket_by_length(rows, lengths, max_tokens, None)):
-        pairs = _single_pairs(batch_rows)
+        pairs = single_pairs(batch_rows)
         sources, targets = _gather_ids(corpus.source_ids, pairs), _gather_ids(corpus.target_ids, pairs)
         yield batch_rows, collator(sources, targets, (number,))
 
 
-def _single_pairs(rows: Array) -> Array:
+def single_pairs(rows: Array) -> Array:
     """Pairs without a second one: (rows,) -> (rows, 2)."""
     return np.stack((rows, np.full_like(rows, -1)), axis=1)
 

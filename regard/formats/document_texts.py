@@ -58,14 +58,17 @@ SEPARATORS: dict[str, Callable[[Iterator[NumberedLine]], Iterator[NumberedLine]]
 
 
 def read_documents(
-    paths: Sequence[str | Path], separator: str = "file", max_line_bytes: int = MAX_LINE_BYTES
+    paths: Sequence[str | Path],
+    separator: str = "file",
+    max_line_bytes: int = MAX_LINE_BYTES,
+    folder_suffixes: Sequence[str] = (FOLDER_SUFFIX,),
 ) -> Iterator[DocumentText]:
-    """The documents of files and of folders of .txt files; those without text are left out."""
+    """The documents of files and of folders of .txt files, or of other suffixes; those without text are left out."""
     for path in map(Path, paths):
         if not path.exists():
             raise FormatError(f"{path}: no such file")
         is_empty = True
-        for file in _list_files(path):
+        for file in _list_files(path, folder_suffixes):
             for number, text in SEPARATORS[separator](_read_lines(file, max_line_bytes)):
                 if text.strip():
                     is_empty = False
@@ -74,13 +77,15 @@ def read_documents(
             raise FormatError(f"{path}: {'has no text' if path.is_dir() else 'is empty'}; {EXPECTED}")
 
 
-def _list_files(path: Path) -> list[Path]:
+def _list_files(path: Path, folder_suffixes: Sequence[str]) -> list[Path]:
     if not path.is_dir():
-        require_text_suffix(path, (FOLDER_SUFFIX, "a folder of such files"))
+        require_text_suffix(path, (*folder_suffixes, "a folder of such files"))
         return [path]
-    paths = [file for file in sorted(path.rglob("*")) if file.is_file() and files.format_suffix(file) == FOLDER_SUFFIX]
+    paths = [
+        file for file in sorted(path.rglob("*")) if file.is_file() and files.format_suffix(file) in folder_suffixes
+    ]
     if not paths:
-        raise FormatError(f"{path}: has no {FOLDER_SUFFIX} files; expected a document in each")
+        raise FormatError(f"{path}: has no {' or '.join(folder_suffixes)} files; expected a document in each")
     return paths
 
 

@@ -11,11 +11,12 @@ from regard.data.documents.tokenizer import DocumentTokenizer
 from regard.data.store import SIDES
 from regard.data.tokenizers.byte_level_bpe import ByteLevelBPE
 from regard.data.tokenizers.remapped_sentencepiece import RemappedSentencePiece
+from regard.data.tokenizers.text_tokenizer import SentencePieceText, TextTokenizer
 from regard.data.tokenizers.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.tokenizers.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.hardware import available_memory, pick_device
-from regard.jobs.run_kind import require_language_model
+from regard.jobs.run_kind import require_encoder, require_language_model
 from regard.kernels import int8_linear
 from regard.model import weights
 from regard.model.build import build, build_decoder, build_encoder
@@ -25,7 +26,7 @@ from regard.progress import stage
 from regard.run import Run, atomic_write, open_run
 from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense_linear
-from regard.tasks.embed import Embedder
+from regard.tasks.embed.embedder import Embedder
 from regard.tasks.generate import LanguageModel
 from regard.tasks.translate.translator import Translator
 from regard.training.planning.cost import BYTES_PER_ELEMENT, COPIES_PER_PARAMETER, compute_parameter_counts
@@ -62,20 +63,17 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
 
 
 def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
-    """The embedder of an encoder-only run."""
+    """The embedder of an encoder that was trained for it, or imported."""
     run = open_run(Path(folder))
     config = run.load_config()
-    if config.model.architecture != "encoder" or not run.best.exists():
-        raise RunError(f"{run.folder}: not an encoder-only run. `regard import` creates one from a BERT folder.")
-    if not run.tokenizer_json.exists():  # trained here, and not for embeddings
-        from regard.jobs.tasks.open_predictor import refuse_run  # with what trains, which embedding does without
-
-        raise refuse_run(run, config, "embed text")
+    require_encoder(run, config)
     with stage(f"loading {run.folder.name}"):
-        tokenizer = WordPiece(run.read_bytes(run.tokenizer_json))
-        _require_sizes(run, config, config.data.vocab_size, config.data.vocab_size, joint=True)
+        tokenizer = load_text_tokenizer(run)
+        num_embeddings = count_embeddings(config, tokenizer)
+        _require_sizes(run, config, num_embeddings, num_embeddings, joint=True)
         with torch.random.fork_rng(devices=[]):
-            model = new_encoder(config, tokenizer.pad_id)
+            is_imported = config.task != "embed"
+            model = new_encoder(config, tokenizer.pad_id) if is_imported else new_embedding_model(config, tokenizer)
         load_weights(model, run, run.best_weights())
         return Embedder(model.to(pick_device(device)).eval(), tokenizer, config.data.max_length)
 
@@ -163,10 +161,33 @@ def new_encoder(config: Config, pad: int) -> EncoderOnly:
     return build_encoder(config.model, config.data.vocab_size, pad)
 
 
+def new_embedding_model(config: Config, tokenizer: TextTokenizer) -> EncoderOnly:
+    """A randomly initialized encoder whose mean states are vectors of texts; it predicts nothing."""
+    torch.manual_seed(config.train.seed)
+    tied = config.model.model_copy(update={"tie_embeddings": True, "output_bias": False})
+    model = build_encoder(tied, count_embeddings(config, tokenizer), tokenizer.pad_id, pooling="mean")
+    if model.output.weight is not model.encoder.embedding.tokens.weight:  # narrower, beside its positions
+        model.output.requires_grad_(False)
+    return model
+
+
 def new_decoder(config: Config, pad: int) -> DecoderOnly:
     """A randomly initialized language model; its embedding may have more rows than its tokenizer has tokens."""
     torch.manual_seed(config.train.seed)
     return build_decoder(config.model, config.data.vocab_size, pad)
+
+
+def load_text_tokenizer(run: Run) -> TextTokenizer:
+    """The tokenizer of single texts of a run: its own, that of an imported encoder, or of a translator's sources."""
+    if run.tokenizer_json.exists():
+        return WordPiece(run.read_bytes(run.tokenizer_json))
+    return SentencePieceText(load_tokenizers(run, run.load_config()).source)
+
+
+def count_embeddings(config: Config, tokenizer: TextTokenizer | DocumentTokenizer | ByteLevelBPE) -> int:
+    """Rows of the embedding table; that of an imported encoder may have more than its tokenizer has tokens."""
+    has_own = isinstance(tokenizer, SentencePieceText | DocumentTokenizer)
+    return tokenizer.vocab_size if has_own else config.data.vocab_size
 
 
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:

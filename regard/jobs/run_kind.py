@@ -10,6 +10,7 @@ KINDS = {
     "tag": ("a tagger", "regard tag {run} < sentences"),
     "causal-lm": ("a causal language model", 'regard generate {run} "a prompt"'),
     "masked-lm": ("a masked language model", 'regard fill {run} "A text with a [MASK]."'),
+    "embed": ("an embedding model", 'regard similar {run} "a text" "another"'),
 }
 """By task: what its runs are, and a command that uses one."""
 
@@ -28,8 +29,15 @@ def require_masked_language_model(run: Run, config: Config) -> None:
     _require_weights(run, "fill masks")
 
 
+def require_encoder(run: Run, config: Config) -> None:
+    """Refuse a run that does not embed texts: an encoder that was trained for another task does not."""
+    if config.task != "embed" and not is_imported_encoder(config):
+        raise RunError(f"{_describe_kind(run, config)}, and embeds no text; {_suggest_command(run, config)}")
+    _require_weights(run, "embed text")
+
+
 def _describe_kind(run: Run, config: Config) -> str:
-    if _is_imported_encoder(config):
+    if is_imported_encoder(config):
         return f"{run.folder}: is an imported encoder without an output projection to its vocabulary"
     if config.task == "translate" and config.model.architecture == "decoder":  # imported: no task trained it
         return f"{run.folder}: is {KINDS['causal-lm'][0]}"
@@ -37,13 +45,19 @@ def _describe_kind(run: Run, config: Config) -> str:
 
 
 def _suggest_command(run: Run, config: Config) -> str:
-    if _is_imported_encoder(config):
+    if is_imported_encoder(config):
         return f"embed texts with it: regard.load_encoder({str(run.folder)!r}).embed([…])"
     task = "causal-lm" if config.model.architecture == "decoder" and config.task == "translate" else config.task
     return f"use it with: {KINDS[task][1].format(run=run.folder)}"
 
 
-def _is_imported_encoder(config: Config) -> bool:
+def find_task(config: Config) -> str:
+    """The task of a run; an encoder that was imported, without a task, embeds texts."""
+    return "embed" if is_imported_encoder(config) else config.task
+
+
+def is_imported_encoder(config: Config) -> bool:
+    """Whether a run is an encoder that no task has trained."""
     return config.task == "translate" and config.model.architecture == "encoder"
 
 

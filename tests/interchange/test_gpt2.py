@@ -193,7 +193,7 @@ def test_a_language_model_is_imported_by_the_command_and_neither_translates_nor_
         RunError, match=r"was trained with --task causal-lm, and cannot translate; use it with `regard generate"
     ):
         load(run)
-    with pytest.raises(RunError, match=r"not an encoder-only run"):
+    with pytest.raises(RunError, match=r"is a causal language model, and embeds no text"):
         load_encoder(run)
     for command in (["look", str(run), "Le chat"], ["heads", str(run)], ["prune", str(run)], ["translate", str(run)]):
         with pytest.raises(SystemExit) as ended:

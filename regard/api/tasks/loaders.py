@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from regard.errors import RunError
+from regard.jobs.run_kind import find_task
 from regard.run import Run, open_run
 
 MODULES = {
@@ -13,6 +14,7 @@ MODULES = {
     "tag": ("regard.api.tasks.models", "load_tagger"),
     "causal-lm": ("regard.api.tasks.models", "load_generator"),
     "masked-lm": ("regard.api.tasks.models", "load_filler"),
+    "embed": ("regard.api.tasks.embedding", "load_model"),
 }
 """Imported when they are needed: opening a run of one task loads nothing of the others."""
 
@@ -22,9 +24,9 @@ Loader = Callable[[Any, str, str], Any]
 
 def find_loader(run: Run, expected: str | None = None) -> Loader:
     """What opens the model of a run; one of another task than expected is refused."""
-    task = open_run(run.folder).load_config().task
-    if expected is not None and task != expected:
-        raise RunError(f"{run.folder}: was trained with --task {task}, not --task {expected}")
-    module, name = MODULES[task]
+    config = open_run(run.folder).load_config()
+    if expected not in (None, config.task, find_task(config)):
+        raise RunError(f"{run.folder}: was trained with --task {config.task}, not --task {expected}")
+    module, name = MODULES[expected or find_task(config)]
     loader: Loader = getattr(importlib.import_module(module), name)
     return loader

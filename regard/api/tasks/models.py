@@ -91,7 +91,7 @@ class MaskFillingModel(TaskModel):
 
 def load_tagger(run: AnyPath, device: str = "auto", quantize: str = "none") -> TaggingModel:
     """The tagger of a run, with its best weights so far."""
-    _require_float(quantize)
+    require_float(quantize)
     return TaggingModel(open_run(run), open_predictor(Path(run), "tag", device))
 
 
@@ -102,7 +102,7 @@ def load_generator(run: AnyPath, device: str = "auto", quantize: str = "none") -
 
 def load_filler(run: AnyPath, device: str = "auto", quantize: str = "none") -> MaskFillingModel:
     """The masked language model of a run."""
-    _require_float(quantize)
+    require_float(quantize)
     return MaskFillingModel(open_run(run), load_mask_filler(run, device))
 
 
@@ -118,6 +118,7 @@ def _as_tuple(strings: str | Sequence[str]) -> tuple[str, ...]:
     return (strings,) if isinstance(strings, str) else tuple(strings)
 
 
-def _require_float(quantize: str) -> None:
+def require_float(quantize: str) -> None:
+    """Refuse 8-bit integers."""
     if quantize != "none":
         raise ConfigError(f"quantize={quantize}: is for translators and causal language models; leave it out")

@@ -45,7 +45,7 @@ def hold_out_texts(examples: Sequence[LabeledText], seed: int, fractions: Mappin
     totals = Counter(label for example in examples for label in _labels_of_text(example))
     chosen = choose_groups(groups, order, fractions, totals)
     sets = _assign_texts(phrases, chosen, list(fractions))
-    return _collect([sets[number] for number in phrases.numbers.tolist()], list(fractions), len(groups))
+    return collect_split([sets[number] for number in phrases.numbers.tolist()], list(fractions), len(groups))
 
 
 def _labels_of_text(example: LabeledText) -> Sequence[str]:
@@ -75,7 +75,7 @@ def hold_out_sentences(sentences: Sequence[TaggedSentence], seed: int, fractions
         groups.setdefault(key, Counter()).update(labels)
         totals.update(labels)
     chosen = choose_groups(groups, sorted(groups), fractions, totals)
-    return _collect([chosen.get(key, TRAIN) for key in hashes], list(fractions), len(groups))
+    return collect_split([chosen.get(key, TRAIN) for key in hashes], list(fractions), len(groups))
 
 
 def _labels_of_sentence(sentence: TaggedSentence) -> Sequence[str]:
@@ -83,7 +83,8 @@ def _labels_of_sentence(sentence: TaggedSentence) -> Sequence[str]:
     return ["", *(tag.partition("-")[2] for tag in sentence.tags if "-" in tag)]
 
 
-def _collect(sets: Sequence[str], names: Sequence[str], num_groups: int) -> GroupSplit:
+def collect_split(sets: Sequence[str], names: Sequence[str], num_groups: int) -> GroupSplit:
+    """The rows of each set, from the set of each row."""
     of_row = np.array(sets)
     rows = {name: np.flatnonzero(of_row == name) for name in (TRAIN, *names)}
     return GroupSplit(rows, np.flatnonzero(of_row == DROPPED), num_groups)

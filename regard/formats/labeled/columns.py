@@ -99,7 +99,7 @@ def _is_header(sample: Sequence[Sequence[str]], names: ColumnNames) -> bool:
 
 def _choose_by_content(sample: Sequence[Sequence[str]], names: ColumnNames, file: str) -> Columns:
     width = len(sample[0])
-    requested = [_parse_number(name, width, file) for name in (names.text, names.label, names.text_pair)]
+    requested = [parse_column_number(name, width, file) for name in (names.text, names.label, names.text_pair)]
     text, label, text_pair = requested
     if label is None:
         label = _guess_label(sample)
@@ -122,7 +122,8 @@ def _names_columns(sample: Sequence[Sequence[str]], label: int) -> bool:
     return once == [sample[0][label]] and all(len(cell) <= MAX_NAME_CHARS for cell in sample[0])
 
 
-def _parse_number(name: str, width: int, file: str) -> int | None:
+def parse_column_number(name: str, width: int, file: str) -> int | None:
+    """The column of a number that the user has given, from 0 on; None if there is none."""
     if not name:
         return None
     if len(name) > MAX_NAME_CHARS or not 1 <= int(name) <= width:

@@ -18,7 +18,7 @@ def read_labeled_texts(
     paths: Sequence[str | Path], names: ColumnNames | None = None, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[LabeledText]:
     """The texts and labels of files and folders."""
-    for path in _existing(paths):
+    for path in list_existing(paths):
         yield from _read_texts(path, names or ColumnNames(), max_line_bytes)
 
 
@@ -40,7 +40,7 @@ def read_tagged_sentences(
     paths: Sequence[str | Path], max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[TaggedSentence]:
     """The sentences of tagged words of files: .jsonl, or columns in any other text file."""
-    for path in _existing(paths):
+    for path in list_existing(paths):
         if path.is_dir():
             raise FormatError(f"{path}: is a folder; expected files of words and tags (CoNLL columns, or .jsonl)")
         if files.format_suffix(path) == JSON_SUFFIX:
@@ -51,7 +51,8 @@ def read_tagged_sentences(
             yield from conll.read_columns(path, max_line_bytes)
 
 
-def _existing(paths: Sequence[str | Path]) -> Iterator[Path]:
+def list_existing(paths: Sequence[str | Path]) -> Iterator[Path]:
+    """The paths; one that does not exist is refused."""
     for path in map(Path, paths):
         if not path.exists():
             raise FormatError(f"{path}: no such file")

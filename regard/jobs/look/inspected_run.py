@@ -23,7 +23,7 @@ from regard.inspection.trace import Model, attention_sites
 from regard.jobs.load import load, load_encoder, new_encoder, new_model
 from regard.jobs.train.training_data import find_training_store
 from regard.run import Run, open_run
-from regard.tasks.embed import Embedder
+from regard.tasks.embed.embedder import Embedder
 from regard.tasks.translate.translator import Translator
 
 DEFAULT_EXAMPLES = 200

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.data.tokenizers.tokenizer import Tokenizer
-from regard.data.tokenizers.wordpiece import WordPiece
 from regard.errors import DataError
 from regard.formats import read_lines
 from regard.inspection import embeddings
@@ -17,7 +17,7 @@ from regard.inspection.trace import get_encoder
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.progress import stage, track
 from regard.report import Chart, Figure, Table, TableView, Value, layer_scatter, render_fragment
-from regard.tasks.embed import Embedder
+from regard.tasks.embed.embedder import Embedder
 
 NUM_NEIGHBORS = 6
 
@@ -138,7 +138,7 @@ def _nearest_tokens(
 ) -> list[tuple[str, float]]:
     word_token_ids = [example.source.ids[i] for i in token_positions(example.source, word)]
     table = get_encoder(inspected_run.model).embedding.tokens.weight
-    tokenizer: Tokenizer | WordPiece
+    tokenizer: Tokenizer | TextTokenizer
     tokenizer = (
         inspected_run.task.tokenizer
         if isinstance(inspected_run.task, Embedder)

@@ -60,6 +60,8 @@ class TaskComparison:
     """What a reader of the scores must know."""
     describe: Callable[[int, Answer], str] = join_answer
     """The answer to the text of this number as people read it."""
+    has_errors: bool = True
+    """Whether an answer is right or wrong: a number that correlates with another is neither."""
 
     @property
     def baseline(self) -> ComparedSystem:

@@ -11,7 +11,7 @@ from regard.formats.files import strip_gzip_suffix
 from regard.hardware import configure_cpu
 from regard.jobs.contamination import describe_contamination, load_trained_sources
 from regard.jobs.evaluate import tabulate_scores, unused_name
-from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.registry import get_task
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.jobs.tasks.task import Task
 from regard.metrics import Score
@@ -70,12 +70,12 @@ class TaskFileEvaluation:
         return render_fragment([Paragraph(sentences), TableView(scores), TableView(self.mistakes)])
 
 
-def evaluate_task_files(folder: Path, files: Sequence[str], device: str = "auto") -> TaskFileEvaluation:
+def evaluate_task_files(folder: Path, task_name: str, files: Sequence[str], device: str = "auto") -> TaskFileEvaluation:
     """Predict and score the examples of files, and write the scores into the run under the name of the first file."""
     configure_cpu(0)
     run = open_run(folder)
     config = run.load_config()
-    task = task_of(config)
+    task = get_task(task_name)
     predictor = task.load_predictor(folder, device)
     pairs = list(track(task.read_examples(files, config), f"reading {task.example}s"))
     if not pairs:

@@ -5,6 +5,7 @@ from typing import Any
 
 from regard.config import TASK_ARCHITECTURES, Config
 from regard.errors import RunError
+from regard.jobs.run_kind import find_task
 from regard.jobs.tasks.registry import MODULES, get_task, task_of
 from regard.run import Run, open_run
 
@@ -14,10 +15,15 @@ IMPORTED = {"encoder": "an encoder-only model", "decoder": "a language model"}
 
 def open_predictor(folder: Path, task: str, device: str) -> Any:
     """What predicts with the best weights of a run of this task; runs of other tasks are refused."""
-    config = open_run(folder).load_config()
-    if config.task != task:
-        raise RunError(f"{folder}: {_describe_other(folder, config, task)}")
+    require_task(folder, open_run(folder).load_config(), task)
     return get_task(task).load_predictor(folder, device)
+
+
+def require_task(folder: Path, config: Config, task: str | None) -> str:
+    """The task of a run; a run of another task than this one, if one is named, is refused."""
+    if task is not None and task not in (config.task, find_task(config)):
+        raise RunError(f"{folder}: {_describe_other(folder, config, task)}")
+    return task or find_task(config)
 
 
 def _describe_other(folder: Path, config: Config, task: str) -> str:
@@ -46,6 +52,7 @@ def refuse_run(run: Run, config: Config, ability: str) -> RunError:
     if config.model.architecture == "decoder":
         return RunError(f"{run.folder}: is a language model, which generates text and cannot {ability}.")
     return RunError(
-        f"{run.folder}: is an encoder-only model, which cannot {ability}. Embed text with it: "
+        f"{run.folder}: is an encoder-only model, which cannot {ability}. Compare texts with it: "
+        f'`regard similar {run.folder} "a text" "another"`, or embed them: '
         f"regard.load_encoder({str(run.folder)!r}).embed([…])"
     )

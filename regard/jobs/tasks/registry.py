@@ -18,6 +18,7 @@ MODULES = {
     "tag": "regard.jobs.tasks.tagging.task",
     "causal-lm": "regard.jobs.tasks.language.causal_lm",
     "masked-lm": "regard.jobs.tasks.language.masked_lm",
+    "embed": "regard.jobs.tasks.embedding.task",
 }
 """Imported when they are needed: training one job loads nothing of the others."""
 
@@ -33,7 +34,12 @@ def task_of(config: Config) -> Task:
     return get_task(config.task)
 
 
-COLUMN_SETTINGS = {"classify.text": "--text", "classify.text_pair": "--text-pair", "classify.label": "--label"}
+COLUMN_OPTIONS = ("--text", "--text-pair", "--label")
+COLUMN_SETTINGS = {
+    f"{task}.{name}": option
+    for task, names in (("classify", ("text", "text_pair", "label")), ("embed", ("text", "text_pair", "similarity")))
+    for name, option in zip(names, COLUMN_OPTIONS, strict=True)
+}
 """The settings of columns, and the options that set them."""
 TASKS_OF_FILES = {"labels": "classify", "tags": "tag"}
 """What is trained on files of labeled text, where no task is named."""
@@ -65,5 +71,5 @@ def complete_task(config: Config) -> Config:
         config = settings.with_values(config, {"task": task})
     if section and section != config.task:
         option = COLUMN_SETTINGS[columns[0]]
-        raise ConfigError(f"{option} names a column of labeled text, which --task {config.task} does not read")
+        raise ConfigError(f"{option} names a column of a table, which --task {config.task} does not read")
     return config

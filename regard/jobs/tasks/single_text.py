@@ -1,5 +1,6 @@
 """What the tasks share whose model has one stack and reads one text at a time."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +14,13 @@ from regard.baselines import OpponentPredictions
 from regard.config import Config
 from regard.data import store
 from regard.data.batch import Batches, Collator, batches_by_length
-from regard.data.documents.tokenizer import DocumentTokenizer
 from regard.data.store import Corpus, IdRow, Texts
 from regard.data.tokenizers import tokenizer as tokenizer_module
-from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, SentencePieceText, TextTokenizer
-from regard.data.tokenizers.wordpiece import WordPiece
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN
 from regard.errors import ConfigError, RunError
 from regard.formats import Pair
 from regard.hardware import available_memory, pick_device
-from regard.jobs.load import load_tokenizers, load_weights
+from regard.jobs.load import count_embeddings, load_text_tokenizer, load_weights
 from regard.jobs.tasks.opponents import write_opponents
 from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
 from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
@@ -60,6 +59,10 @@ class SingleTextData(TrainingData):
     @property
     def vocab_size(self) -> int:
         return self.tokenizer.vocab_size
+
+    @property
+    def output_size(self) -> int:
+        return self.num_outputs
 
 
 class SingleTextTask(ABC):
@@ -190,6 +193,9 @@ class SingleTextTask(ABC):
     def count_examples(self, data: Any) -> float:
         return len(data.train)
 
+    def max_batch_rows(self, config: Config) -> float:
+        return math.inf
+
     def mean_lengths(self, data: Any) -> MeanLengths:
         texts = len(data.train)
         return MeanLengths(len(data.train.source_ids.values) / texts, self.targets_per_text(data))
@@ -216,7 +222,7 @@ class SingleTextTask(ABC):
         """A randomly initialized model; the same for the same seed."""
         torch.manual_seed(config.train.seed)
         num_labels = None if labels is None else self.count_outputs(tokenizer, labels)
-        rows = _count_embeddings(config, tokenizer)
+        rows = count_embeddings(config, tokenizer)
         build = build_decoder if config.model.architecture == "decoder" else build_encoder
         model: SingleStack = build(config.model, rows, tokenizer.pad_id, num_labels, self.pooling(config))
         return model
@@ -353,16 +359,3 @@ class SingleTextTask(ABC):
             reason = "the training text has no more" if tokenizer.vocab_size < wanted else "its characters need more"
             notes = [f"vocabulary: {tokenizer.vocab_size:,} tokens instead of data.vocab_size={wanted:,}: {reason}"]
         return self.open_tokenizer(run), notes
-
-
-def load_text_tokenizer(run: Run) -> TextTokenizer:
-    """The tokenizer of single texts of a run: its own, that of an imported encoder, or of a translator's sources."""
-    if run.tokenizer_json.exists():
-        return WordPiece(run.read_bytes(run.tokenizer_json))
-    return SentencePieceText(load_tokenizers(run, run.load_config()).source)
-
-
-def _count_embeddings(config: Config, tokenizer: Any) -> int:
-    """Rows of the embedding table; that of an imported encoder may have more than its tokenizer has tokens."""
-    has_own = isinstance(tokenizer, SentencePieceText | DocumentTokenizer)
-    return tokenizer.vocab_size if has_own else config.data.vocab_size

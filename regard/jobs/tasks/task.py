@@ -41,6 +41,11 @@ class TrainingData:
 
     @property
     def vocab_size(self) -> int:
+        """Rows of the embedding table."""
+        raise NotImplementedError
+
+    @property
+    def output_size(self) -> int:
         """Rows of the output projection."""
         raise NotImplementedError
 
@@ -122,6 +127,10 @@ class Task(Protocol):
 
     def count_examples(self, data: Any) -> float:
         """What an epoch of training consists of: pairs, texts, windows of documents."""
+        ...
+
+    def max_batch_rows(self, config: Config) -> float:
+        """Examples of a batch at most; infinity where its tokens alone limit it."""
         ...
 
     def mean_lengths(self, data: Any) -> MeanLengths:

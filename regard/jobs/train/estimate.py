@@ -76,14 +76,15 @@ def estimate_corpus(config: Config, data: TrainingData, matmul_flops: float, wor
     """The cost on a tokenized corpus, for processes of this throughput each."""
     task = task_of(config)
     count, lengths = task.count_examples(data), task.mean_lengths(data)
-    return estimate_training(config, count, lengths, data.vocab_size, matmul_flops, world_size)
+    rows = task.max_batch_rows(config)
+    return estimate_training(config, count, lengths, data.vocab_size, matmul_flops, world_size, rows)
 
 
-def require_memory(config: Config, vocab_size: int) -> None:
+def require_memory(config: Config, vocab_size: int, output_size: int) -> None:
     """Refuse a model that does not fit into memory: a system out of memory kills the process without a message."""
     parameter_counts = compute_parameter_counts(config.model, vocab_size, vocab_size, config.data.joint_vocab)
     required_bytes, free_bytes = (
-        training_bytes(config.model, parameter_counts, vocab_size, config.train.batch_tokens),
+        training_bytes(config.model, parameter_counts, output_size, config.train.batch_tokens),
         available_memory(),
     )
     if (

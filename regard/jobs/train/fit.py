@@ -216,7 +216,7 @@ def _prepare_run(run: Run, config: Config, processes: SingleProcess) -> Preparat
     config, choices = _choose_settings(run, config, threads, processes.world_size)
     task.tokenize(run, config)
     data = task.open_data(run, config)
-    require_memory(config, data.vocab_size)
+    require_memory(config, data.vocab_size, data.output_size)
     if config.train.init_from:
         notes += describe_initial_weights(task.build_model(config, data), run)
     return Preparation((*notes, *data.notes), tuple(choices), time.perf_counter() - start_time)

@@ -82,13 +82,22 @@ def matmul_efficiency(width: int) -> float:
 
 
 def estimate_training(
-    config: Config, pairs: float, lengths: MeanLengths, vocab_size: int, flops_per_second: float, processes: int = 1
+    config: Config,
+    pairs: float,
+    lengths: MeanLengths,
+    vocab_size: int,
+    flops_per_second: float,
+    processes: int = 1,
+    max_rows: float = math.inf,
 ) -> TrainingEstimate:
-    """The cost of a config on a corpus, at this many floating-point operations per second of each process."""
+    """The cost of a config on a corpus, at this many floating-point operations per second of each process.
+
+    `max_rows` are the pairs of a batch at most, where not its tokens alone limit it.
+    """
     m, c = config.model, config.train
     parameter_counts = compute_parameter_counts(m, vocab_size, vocab_size, config.data.joint_vocab)
     flops_per_pair = training_flops(m, vocab_size, lengths) * (2 if c.rdrop else 1)
-    pairs_per_batch = NON_PADDING_RATIO * c.batch_tokens / max(lengths.source, lengths.target)
+    pairs_per_batch = min(max_rows, NON_PADDING_RATIO * c.batch_tokens / max(lengths.source, lengths.target))
     layers = sum(m.depth(stack) for stack in m.architecture.split("-"))
     seconds_per_step = c.accumulate_batches * (
         pairs_per_batch * flops_per_pair / (matmul_efficiency(m.dim) * flops_per_second)

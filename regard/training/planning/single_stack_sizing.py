@@ -1,5 +1,6 @@
 """Settings suggested for a model with one stack: a classifier, a tagger, a language model."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -45,6 +46,10 @@ class StackSizing:
     """Further settings of the task."""
     scratch_settings: tuple[SuggestedSetting, ...] = ()
     """Those of a run that is not initialized from another."""
+    batch_tokens: int = BATCH_TOKENS
+    batch_reason: str = "small batches learn faster"
+    max_rows: float = math.inf
+    """Examples of a batch at most."""
 
 
 LABEL_SIZING = StackSizing((StackPreset(128, 2, 4, 512, 0), StackPreset(192, 3, 4, 768, 20_000_000)), dropouts=())
@@ -62,6 +67,13 @@ TOKEN_SIZING = StackSizing(
     ),
 )
 """Every token is a target."""
+VECTOR_SIZING = StackSizing(
+    (StackPreset(128, 2, 4, 512, 0), StackPreset(192, 3, 4, 768, 5_000_000), StackPreset(256, 4, 8, 1024, 20_000_000)),
+    dropouts=((math.inf, 0.1),),
+    batch_tokens=8192,
+    batch_reason="rows of a batch are each other's negatives",
+)
+"""A text is one vector, which is learned from other texts: the more in a batch, the better. Much dropout spoils it."""
 
 
 def suggest_single_stack(inputs: SizingInputs, config: Config, sizing: StackSizing) -> list[SuggestedSetting]:
@@ -81,13 +93,14 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     model = config.model if user_sized else preset.model_config(config.model)
     for name in ("dim", "layers", "heads", "ffn"):
         yield SuggestedSetting(f"model.{name}", getattr(preset, name), text)
-    train = config.train.model_copy(update={"batch_tokens": BATCH_TOKENS})
-    expected = _estimate(inputs, Config(task=config.task, data=config.data, model=model, train=train), vocab_size)
+    train = config.train.model_copy(update={"batch_tokens": sizing.batch_tokens})
+    sized = Config(task=config.task, data=config.data, model=model, train=train)
+    expected = _estimate(inputs, sized, vocab_size, sizing.max_rows)
     steps, finetunes = max(1, int(expected.steps)), bool(config.train.init_from)
     epochs = f"about {format_epochs(expected.epochs)} epochs"
     dropout = next((p for limit, p in sizing.dropouts if expected.epochs < limit), 0.3)
     yield SuggestedSetting("model.dropout", FINETUNE_DROPOUT if finetunes else dropout, epochs)
-    yield SuggestedSetting("train.batch_tokens", BATCH_TOKENS, "small batches learn faster")
+    yield SuggestedSetting("train.batch_tokens", sizing.batch_tokens, sizing.batch_reason)
     rate, reason = (FINETUNE_LEARNING_RATE, "fine-tuning") if finetunes else (sizing.learning_rate, "one stack")
     yield SuggestedSetting("train.learning_rate", rate, reason)
     if finetunes:
@@ -100,6 +113,6 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     yield from (*sizing.settings, *(() if finetunes else sizing.scratch_settings))
 
 
-def _estimate(inputs: SizingInputs, config: Config, vocab_size: int) -> TrainingEstimate:
-    lengths = inputs.mean_lengths
-    return estimate_training(config, inputs.pairs, lengths, vocab_size, inputs.flops_per_second, inputs.processes)
+def _estimate(inputs: SizingInputs, config: Config, vocab_size: int, max_rows: float) -> TrainingEstimate:
+    lengths, flops = inputs.mean_lengths, inputs.flops_per_second
+    return estimate_training(config, inputs.pairs, lengths, vocab_size, flops, inputs.processes, max_rows)

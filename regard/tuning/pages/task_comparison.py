@@ -57,7 +57,7 @@ def write_task_comparison(comparison: TaskComparison, folder: Path) -> None:
             Section("Significance", [_tabulate_tests(comparison)] if comparison.tests else [Paragraph(_ONE_SYSTEM)]),
             *_show_runs(trained, run_figures),
             *_show_parts(comparison, figures[1:]),
-            _show_errors(comparison) if comparison.gold else _show_differences(comparison),
+            *_show_texts(comparison),
         ]
         names = " · ".join(system.name for system in comparison.systems)
         subtitle = f"{len(comparison.texts):,} {comparison.units} of {comparison.name}"
@@ -257,6 +257,13 @@ def _show_parts(comparison: TaskComparison, confusions: Sequence[Chart]) -> list
             figures: list[PagePart] = [Figure(chart)] if chart else []
             sections.append(Section(f"{comparison.part_title}: {system.name}", [*figures, TableView(system.parts)]))
     return sections
+
+
+def _show_texts(comparison: TaskComparison) -> list[Section]:
+    """Texts with answers that tell something."""
+    if not comparison.gold:
+        return [_show_differences(comparison)]
+    return [_show_errors(comparison)] if comparison.has_errors else []
 
 
 def _show_errors(comparison: TaskComparison) -> Section:

@@ -22,6 +22,10 @@ class TranslationData(TrainingData):
     def vocab_size(self) -> int:
         return self.tokenizers.target.vocab_size
 
+    @property
+    def output_size(self) -> int:
+        return self.vocab_size
+
 
 def open_training_data(run: Run, config: Config) -> TranslationData:
     """Open data that `regard.jobs.tasks.translation.prepare` has written; texts and tokens are memory-mapped."""

@@ -1,5 +1,6 @@
 """Translation behind the protocol of a task."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -132,6 +133,9 @@ class TranslateTask:
 
     def count_examples(self, data: TranslationData) -> float:
         return len(data.train)
+
+    def max_batch_rows(self, config: Config) -> float:
+        return math.inf
 
     def mean_lengths(self, data: TranslationData) -> MeanLengths:
         pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)

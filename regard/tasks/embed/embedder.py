@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.data.tokenizers.wordpiece import WordPiece
+from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.single_stack import EncoderOnly, mean_pooling
 from regard.runtime.attention import use_fused_attention
@@ -16,7 +16,7 @@ from regard.tasks.text_batch import batch_by_length, pad_rows
 class Embedder:
     """A trained encoder that embeds texts as vectors of length 1, whose dot products are cosine similarities."""
 
-    def __init__(self, model: EncoderOnly, tokenizer: WordPiece, max_length: int):
+    def __init__(self, model: EncoderOnly, tokenizer: TextTokenizer, max_length: int):
         use_fused_attention(model)
         self.model = model
         self.tokenizer = tokenizer
@@ -26,10 +26,17 @@ class Embedder:
     def embed(self, texts: Sequence[str]) -> Tensor:
         """The vector of each text, in the same order: (N, D)."""
         rows = self.tokenizer.encode(texts, self.max_length)
-        embeddings = torch.empty(len(rows), self.model.encoder.embedding.tokens.embedding_dim)
+        embeddings = torch.empty(len(rows), self.model.output.weight.shape[1])
         with evaluation_mode(self.model), torch.inference_mode():
             for batch in batch_by_length(rows):
                 ids = pad_rows([rows[i] for i in batch], self.model.pad).to(device_of(self.model))
                 mean = mean_pooling(self.model(ids), ids != self.model.pad)
                 embeddings[batch] = F.normalize(mean, dim=1).float().cpu()
         return embeddings
+
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The cosine similarity of the two texts of each pair; a text that occurs several times is embedded once."""
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
+        vectors = self.embed(list(numbers))
+        first, second = (vectors[[numbers[pair[side]] for pair in pairs]] for side in (0, 1))
+        return (first * second).sum(dim=1).tolist()

@@ -1,0 +1,1 @@
+"""Embedding as a task."""

@@ -1,0 +1,93 @@
+"""Texts that belong together, by the order, the names or the numbers of columns; each mistake in one sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.errors import FormatError
+from regard.formats.related import RelatedColumns, RelatedTexts, read_related_texts
+
+
+def read(path: Path, content: str, **names: str) -> list[RelatedTexts]:
+    path.write_text(content, encoding="utf-8")
+    return list(read_related_texts([path], RelatedColumns(**names)))
+
+
+def contents(examples: list[RelatedTexts]) -> list[tuple]:
+    return [(one.text, one.positive, one.negatives, one.similarity) for one in examples]
+
+
+def test_columns_without_names_are_text_positive_and_hard_negatives(tmp_path: Path):
+    assert contents(read(tmp_path / "a.tsv", "one\tuno\ntwo\tdos\n")) == [
+        ("one", "uno", (), None),
+        ("two", "dos", (), None),
+    ]
+    triple = read(tmp_path / "b.tsv", "one\tuno\tdos\t7\n\ntwo\tdos\tuno\t8\n")
+    assert contents(triple)[1] == ("two", "dos", ("uno", "8"), None) and triple[1].location.endswith("b.tsv:3")
+    assert contents(read(tmp_path / "c.txt", "one\n\n two \n")) == [("one", None, (), None), ("two", None, (), None)]
+
+
+def test_a_third_column_of_numbers_has_similarities(tmp_path: Path):
+    rows = read(tmp_path / "a.csv", '"A girl, here.",A girl.,2.5\nA man.,A dog.,0\n')
+    assert contents(rows) == [("A girl, here.", "A girl.", (), 2.5), ("A man.", "A dog.", (), 0.0)]
+    assert contents(read(tmp_path / "b.tsv", "a\tb\t1\nc\td\te\n"))[0] == ("a", "b", ("1",), None)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "expected"),
+    [
+        ("anchor,positive,negative", "a,b,c", ("a", "b", ("c",), None)),
+        ("id,question,answer,negative_1,negative_2", "7,a,b,c,d", ("a", "b", ("c", "d"), None)),
+        ("sentence1,sentence2,score", "a,b,3.5", ("a", "b", (), 3.5)),
+        ("Title,Abstract", "a,b", ("a", "b", (), None)),
+        ("text", "a", ("a", None, (), None)),
+    ],
+)
+def test_columns_are_recognized_by_usual_names(tmp_path: Path, header: str, row: str, expected: tuple):
+    assert contents(read(tmp_path / "a.csv", f"{header}\n{row}\n")) == [expected]
+    objects = dict(zip(header.split(","), row.split(","), strict=True))
+    assert contents(read(tmp_path / "a.jsonl", json.dumps(objects) + "\n")) == [expected]
+
+
+def test_columns_are_named_or_numbered_by_the_user(tmp_path: Path):
+    named = read(tmp_path / "a.csv", "kind,q,a\nx,one,uno\n", text="q", text_pair="a")
+    numbered = read(tmp_path / "b.tsv", "x\tone\tuno\t4\n", text="2", text_pair="3", similarity="4")
+    assert contents(named) == [("one", "uno", (), None)] and contents(numbered) == [("one", "uno", (), 4.0)]
+    assert contents(read(tmp_path / "c.tsv", "one\tuno\tx\t4\n", similarity="4")) == [("one", "uno", (), 4.0)]
+
+
+def test_negatives_of_json_may_be_a_list(tmp_path: Path):
+    line = json.dumps({"text": "a", "positive": "b", "negatives": ["c", "d"]})
+    assert contents(read(tmp_path / "a.jsonl", line + "\n")) == [("a", "b", ("c", "d"), None)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a\tb\tc\nd\te\n", r":2: has 2 columns; expected 3, as in the first row"),
+        ("a\tb\nc\t \n", r":2: the positive is empty; complete the row, or remove it"),
+        ("a\tb\tc\n\te\tf\n", r":2: the text is empty"),
+        ("a\tb\tc\nd\te\t\n", r":2: the hard negative 1 is empty"),
+        ("", r": is empty; expected a text and its positive"),
+    ],
+)
+def test_rows_that_are_not_complete_are_refused(tmp_path: Path, content: str, message: str):
+    with pytest.raises(FormatError, match=r"a\.tsv" + message):
+        read(tmp_path / "a.tsv", content)
+
+
+def test_other_mistakes_are_refused(tmp_path: Path):
+    with pytest.raises(FormatError, match=r"a\.csv:3: the similarity is 'high'; expected a number"):
+        read(tmp_path / "a.csv", "sentence1,sentence2,score\na,b,1\nc,d,high\n")
+    with pytest.raises(FormatError, match=r":1: the similarity is nan; expected a finite number"):
+        read(tmp_path / "a.csv", "a,b,nan\n")
+    lines = [{"text": "a", "positive": "b", "negatives": ["c"]}, {"text": "d", "positive": "e", "negatives": []}]
+    with pytest.raises(FormatError, match=r":2: has 0 hard negatives; expected 1, as in the first row"):
+        read(tmp_path / "a.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(FormatError, match=r"has no column 'x'; it has: 'q', 'a'"):
+        read(tmp_path / "b.csv", "q,a\none,uno\n", text="x")
+    with pytest.raises(FormatError, match="is a folder"):
+        list(read_related_texts([tmp_path]))
+    with pytest.raises(FormatError, match=r"sound or video \(\.mp3\)"):
+        read(tmp_path / "a.mp3", "a\n")
