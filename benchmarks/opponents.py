@@ -2,8 +2,8 @@
 
     python benchmarks/opponents.py DATA [--seeds 3]
 
-DATA has the folders sst2, banking77, wnut17 and wikigold. Dev is held out of the training files by groups, as `regard train`
-does without --dev: SST-2's own dev file has phrases of training sentences. WNUT17 has a dev file of its own. No test
+DATA has the folders sst2, banking77, wnut17 and wikigold. Dev is held out of the training files by groups, as
+`regard train` does without --dev: SST-2's own dev file has phrases of training sentences. WNUT17 has a dev file of its own. No test
 file is read before all variants were scored. Writes results/opponents.md.
 """
 
@@ -190,11 +190,11 @@ def main() -> None:
     }
     lines = [
         *described(),
-        f"- dev of texts: {DEV_FRACTION:.0%} of the training texts, held out by groups, mean over {options.seeds} seeds; "
-        "C is the best of "
+        f"- dev of texts: {DEV_FRACTION:.0%} of the training texts, held out by groups, mean over {options.seeds} "
+        "seeds; C is the best of "
         f"{', '.join(f'{c:g}' for c in sorted(INVERSE_REGULARIZATIONS))} on dev",
         "- dev of words: emerging.dev.conll; of wikigold, a tenth of its sentences",
-        "- bold: what is in use. Of the minimum frequencies in bold, a field takes the better one on the dev of its run",
+        "- bold: what is in use. Of the minimum frequencies in bold, a field takes the better one on its dev set",
         "- anchors: research on the same files with scikit-learn and CRFsuite, before any of this was written",
         "",
     ]

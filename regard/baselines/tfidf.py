@@ -38,8 +38,8 @@ _WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[^\w\s]|{SEPARATOR}")  # Python co
 class TfidfLogisticRegression:
     """TF-IDF of words and of pairs of neighboring words, and logistic regression; several labels: one against the rest.
 
-    scikit-learn's TfidfVectorizer with n-grams of 1 and 2 words or punctuation marks and logarithms of their counts, and
-    LogisticRegression. benchmarks/opponents.py has what this was chosen from, on dev.
+    scikit-learn's TfidfVectorizer with n-grams of 1 and 2 words or punctuation marks and logarithms of their counts,
+    and LogisticRegression. benchmarks/opponents.py has what this was chosen from, on dev.
     """
 
     classes: tuple[str, ...]

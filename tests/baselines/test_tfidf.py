@@ -159,7 +159,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     [("sst2/train.tsv", "sst2/test.tsv", 82.22), ("banking77/train.csv", "banking77/test.csv", 89.45)],
 )
 def test_figures_of_real_corpora(corpora, training, test, anchor):
-    """The anchors are scikit-learn's with other tokens; two such systems differ by less than the test set's interval."""
+    """The anchors are scikit-learn's with other tokens; two such systems differ by less than the interval of test."""
     model = TfidfLogisticRegression.fit(list(read_labeled_texts([corpora / training])))
     examples = list(read_labeled_texts([corpora / test]))
     right = sum(a == one.labels for a, one in zip(model.predict(examples), examples, strict=True))
