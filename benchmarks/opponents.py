@@ -3,8 +3,8 @@
     python benchmarks/opponents.py DATA [--seeds 3]
 
 DATA has the folders sst2, banking77, wnut17 and wikigold. Dev is held out of the training files by groups, as
-`regard train` does without --dev: SST-2's own dev file has phrases of training sentences. WNUT17 has a dev file of its own. No test
-file is read before all variants were scored. Writes results/opponents.md.
+`regard train` does without --dev: SST-2's own dev file has phrases of training sentences. WNUT17 has a dev file of its
+own. No test file is read before all variants were scored. Writes results/opponents.md.
 """
 
 import argparse
