@@ -154,7 +154,7 @@ def with_interval(score: dict[str, float | None]) -> str:
 def opponent_texts(cell: Cell, scores: dict[str, dict[str, dict[str, dict[str, float]]]]) -> Iterator[str]:
     for name, of_opponent in scores.get("opponents", {}).items():
         if score := of_opponent.get(cell.score):
-            p = f" (p = {score['p_randomized']:.3f})" if "p_randomized" in score else ""
+            p = f" (p = {score['p_randomized']:.4f})" if "p_randomized" in score else ""
             yield f"{name} {score['value']:.2f}{p}"
 
 
@@ -191,6 +191,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=[cell.name for cell in CELLS])
     parser.add_argument("--seeds", type=int, nargs="*", default=[1])
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--note", action="append", default=[], help="what else the results depend on; may be repeated")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     if not options.write:
@@ -199,7 +200,14 @@ def main() -> None:
             if options.only is None or cell.name in options.only:
                 for seed in options.seeds:
                     train(cell, options, seed)
-    lines = [*described(), "", *result_lines(options.folder), "", *paired_lines(options.folder)]
+    lines = [
+        *described(),
+        *(f"- {note}" for note in options.note),
+        "",
+        *result_lines(options.folder),
+        "",
+        *paired_lines(options.folder),
+    ]
     print("\n".join(lines))
     if options.write:
         write("tasks", lines)
