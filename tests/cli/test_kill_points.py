@@ -12,7 +12,7 @@ from regard import exchange
 from regard.atomic import TEMPORARY_SUFFIX
 from regard.data.corpora import english_french
 from regard.errors import RunError
-from regard.jobs.tasks.registry import MODULES, task_of
+from regard.jobs.tasks.registry import task_of
 from regard.run import Run, is_run, open_run
 from regard.tuning.folder import is_study_folder
 from regard.tuning.open_study import load_study
@@ -144,12 +144,11 @@ TASK_FILES = {
 }
 TASK_SCENES = {
     f"train --task {task}": Scene(
-        ["train", TASK_FILES[task], "--task", task, "--steps", "5", "--out", "out", *TINY_SETTINGS],
+        ["train", file, "--task", task, "--steps", "5", "--out", "out", *TINY_SETTINGS],
         check=check_training,
         restart=resume_run,
     )
-    for task in MODULES
-    if task != "translate"
+    for task, file in TASK_FILES.items()
 }
 SCENES = {
     "train": Scene(NEW_RUN, check=check_training, restart=resume_training),

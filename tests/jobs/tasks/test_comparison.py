@@ -120,7 +120,7 @@ def test_mistakes_are_one_sentence(folder, systems, files, task, message):
 
 def test_tags_have_no_columns(folder):
     (folder / "gold.conll").write_text("a B-x\n")
-    with pytest.raises(RegardError, match="--label names a column of labeled text, which --task tag does not read"):
+    with pytest.raises(RegardError, match="--label names a column of a table, which --task tag does not read"):
         regard.compare("gold.conll", on="gold.conll", task="tag", label="2")
 
 

@@ -46,6 +46,8 @@ def test_texts_find_their_positives_better_than_bags_of_words(encoder_run: Path)
     assert {one.score.name for one in validations} == {"MRR"} and run.read_best().metric == "mrr"
     assert validations[-1].loss < TASK.baseline_loss(run.load_config(), TASK.open_data(run, run.load_config()))
     assert validations[-1].shuffled_input_loss > 2 * validations[-1].loss
+    assert TASK.count_stored(run, "test", "mrr").value == pytest.approx(scores["scores"]["mrr"]["value"])
+    assert TASK.count_stored(run, "test", "loss") is None and TASK.count_stored(run, "other", "mrr") is None
     assert (encoder_run / "charts" / "recall.svg").exists() and "recall@10" in run.report.read_text(encoding="utf-8")
 
 
@@ -74,6 +76,8 @@ def test_pairs_with_similarities_are_judged_by_their_order(related: Path, tmp_pa
     assert run.read_best().metric == "spearman" and log.read_validations(run.log)[0].score.name == "Spearman"
     rows = run.example_scores("test").read_text(encoding="utf-8").splitlines()
     assert rows[0].split("\t") == ["text", "text_pair", "similarity", "cosine"] and len(rows) == 30
+    counted = TASK.count_stored(run, "test", "spearman")
+    assert counted.value == pytest.approx(scores["scores"]["spearman"]["value"], abs=0.1)  # of rounded cosines
     assert (tmp_path / "run" / "charts" / "cosines.svg").exists()
     model = load_encoder(tmp_path / "run", "cpu")
     cells = rows[7].split("\t")
