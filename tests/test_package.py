@@ -66,6 +66,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "GreedySearch": lambda: regard.GreedySearch(),
         "HeadTable": lambda: regard.HeadTable.as_table,
         "DecisionInspection": lambda: regard.DecisionInspection.write,
+        "Index": lambda: refuse(lambda: regard.Index.open("runs/mine"), "no search index"),
         "Inspection": lambda: regard.Inspection.write,
         "LabelComparison": lambda: regard.LabelComparison.as_dict,
         "Classification": lambda: regard.Classification(("pos",), 0.7, {"neg": 0.3, "pos": 0.7}),
@@ -79,6 +80,9 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "SamplingSearch": lambda: regard.SamplingSearch(0.8),
         "Score": lambda: regard.Score("BLEU", 1.0, 0.5, 1.5, "signature"),
         "Search": lambda: regard.Search.search,
+        "SearchEvaluation": lambda: regard.SearchEvaluation.as_table,
+        "SearchHit": lambda: regard.SearchHit(1, "d7", 0.5, "title", "text"),
+        "SearchResult": lambda: regard.SearchResult.as_table,
         "SenseAnalysis": lambda: regard.SenseAnalysis.as_table,
         "SentenceAttention": lambda: regard.load("runs/mine").attention("a dog"),
         "StudyResult": lambda: regard.StudyResult.as_table,
@@ -93,6 +97,9 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "Translation": lambda: regard.Translation("text", 0.5),
         "TranslationModel": lambda: regard.load("runs/mine"),
         "ValidationFinished": lambda: regard.ValidationFinished.__dataclass_fields__,
+        "build_index": lambda: refuse(
+            lambda: regard.build_index("runs/mine", "text.txt", out=out / "idx"), "not an encoder-only run"
+        ),
         "bench": lambda: regard.bench("runs/mine", seconds=0.01),
         "classify_stream": lambda: refuse(lambda: regard.classify_stream("runs/mine", []), "not --task classify"),
         "compare": lambda: regard.compare("runs/mine", on="new.tsv", beam=1),
