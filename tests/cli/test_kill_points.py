@@ -13,14 +13,17 @@ from regard.atomic import TEMPORARY_SUFFIX
 from regard.data.corpora import english_french
 from regard.errors import RunError
 from regard.jobs.tasks.registry import task_of
+from regard.retrieval.index import open_search_index
 from regard.run import Run, is_run, open_run
 from regard.tuning.folder import is_study_folder
 from regard.tuning.open_study import load_study
 from tests.commands import TINY_SETTINGS, record_states, restore, run_command
+from tests.jobs.retrieval.letters import write_documents as write_letters
 from tests.jobs.tasks.conftest import PREDICT, write_files
 from tests.jobs.tasks.language.conftest import write_documents
 from tests.jobs.train.test_fit import assert_same
 from tests.reviews import write_reviews
+from tests.tiny_bert import write_bert
 
 SENTENCES = ["I see the dog.", "The old queen sleeps."]
 FEW, MANY = 2, 31  # states from which the command is started again, where not from all of them
@@ -112,6 +115,19 @@ def predict(run: Run) -> list[object]:
     return PREDICT[config.task](task_of(config).load_predictor(run.folder, "cpu"), SENTENCES)
 
 
+def check_index(folder: Path, first: Path, end: Path) -> None:
+    """The old index or the new one, byte for byte, and it can be searched; before the first one there is none."""
+    check_content(folder, first, end)
+    if (folder / "out").exists():
+        assert open_search_index(folder / "out").search(["b"], None, 3)
+
+
+def delete_again(argv: list[str], out: Path) -> list[str]:
+    """The next start after a kill: what is deleted already cannot be deleted again."""
+    is_deleted = open_search_index(out).documents.find("d1") is None
+    return ["search", "out", "b", "--method", "bm25"] if is_deleted else argv
+
+
 def resume_training(argv: list[str], out: Path) -> list[str]:
     """The next start after a kill: a run that has started is resumed."""
     has_started = is_run(out) and Run(out).load_config().train.seed == 2
@@ -150,6 +166,7 @@ TASK_SCENES = {
     )
     for task, file in TASK_FILES.items()
 }
+INDEX = ["index", "in/encoder", "in/docs.jsonl", "--language", "en", "--out", "out"]
 SCENES = {
     "train": Scene(NEW_RUN, check=check_training, restart=resume_training),
     "train --overwrite": Scene([*NEW_RUN, "--overwrite"], "run", check_training, resume_training),
@@ -172,6 +189,10 @@ SCENES = {
     "tune again": Scene(["tune", "out"], "study", check=check_study),
     "report": Scene(["report", "out"], "study", check=check_study),
     "demo": Scene(["demo", "--quick", "--out", "out"], "", check_training, resume_run, outputs=("out", "out-corpus")),
+    "index": Scene(INDEX, check=check_index),
+    "index --overwrite": Scene([*INDEX, "--overwrite", "--precision", "int8"], "index", check_index),
+    "index --add": Scene(["index", "out", "--add", "in/more.jsonl"], "index", check_index),
+    "index --delete": Scene(["index", "out", "--delete", "d1"], "index", check_index, delete_again),
     "doctor --fix": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"]),
     "doctor --fix again": Scene(["doctor", "in/train.tsv", "--dev", "in/dev.tsv", "--fix", "out"], "fixed"),
     **TASK_SCENES,
@@ -181,14 +202,16 @@ NEEDED = {
     "marian": ["export", "run", "--to", "marian", "--out", "marian"],
     "comparison": ["compare", "run", "older.fr", "--on", "dev.tsv", "--beam", "1", "--out", "comparison"],
     "fixed": ["doctor", "dev.tsv", "--dev", "train.tsv", "--fix", "fixed"],
+    "encoder": ["import", "bert", "--out", "encoder"],
+    "index": ["index", "in/encoder", "in/docs.jsonl", "--language", "en", "--out", "index"],
 }
 """The commands that make what a scene begins with."""
-FAST = ("train --overwrite", "prune --overwrite", "export marian")
+FAST = ("train --overwrite", "prune --overwrite", "export marian", "index --add")
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run, translations, and what each task is trained on."""
+    """A run, translations, what each task is trained on, documents to search and a BERT folder."""
     folder = tmp_path_factory.mktemp("inputs")
     write_reviews(folder / "reviews.csv", 61, seed=3)
     write_files(folder)
@@ -198,6 +221,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = [f"{pair.source}\t{pair.target}\n" for pair in getattr(splits, name)]
         (folder / f"{name}.tsv").write_text("".join(rows), encoding="utf-8")
     (folder / "in").symlink_to(folder)  # so that the arguments of scenes hold here, too
+    write_letters(folder / "docs.jsonl", count=7)
+    write_letters(folder / "more.jsonl", first=7, count=3, seed=5)
+    write_bert(folder / "bert")
     (folder / "other.fr").write_text("".join(f"{pair.target}\n" for pair in splits.dev), encoding="utf-8")
     (folder / "older.fr").write_text("".join(f"{pair.source}\n" for pair in splits.dev), encoding="utf-8")
     make(folder, [*NEW_RUN[:5], "1", *NEW_RUN[6 : -len(TINY_SETTINGS) - 1], "run", *TINY_SETTINGS])
@@ -209,11 +235,17 @@ def make(folder: Path, argv: list[str]) -> None:
     assert run_command(argv, folder, output) == 0, output.read_text()
 
 
+def make_needed(name: str, inputs: Path) -> None:
+    """What a scene begins with, and what that is made from."""
+    if name in NEEDED and not (inputs / name).exists():
+        make_needed(Path(NEEDED[name][1]).name, inputs)
+        make(inputs, NEEDED[name])
+
+
 def place(scene: Scene, inputs: Path, folder: Path) -> None:
     """What is there before the command."""
-    for name, argv in NEEDED.items():
-        if name in (scene.old, Path(scene.argv[1]).name) and not (inputs / name).exists():
-            make(inputs, argv)
+    for name in (scene.old, Path(scene.argv[1]).name):
+        make_needed(name, inputs)
     folder.mkdir()
     (folder / "in").symlink_to(inputs)
     for name in DECOYS:

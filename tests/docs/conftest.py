@@ -1,4 +1,4 @@
-"""What the pages assume: commands on the path, pairs, and a trained run. And the site, built once."""
+"""What the pages assume: commands on the path, pairs, a trained run, an imported encoder. And the site, built once."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.docs.preloaded import warm_commands
+from tests.tiny_bert import write_bert
 
 SMALL = "--set model.dim=32 --set model.heads=2 --set model.layers=2 --set model.ffn=64 --set train.batch_tokens=256"
 PREPARE = f"""
@@ -24,6 +25,8 @@ for side in en fr; do
 done
 regard train train.en train.fr --dev dev.en dev.fr --test test.en test.fr --source en --target fr --out runs/mine \\
     --steps 30 {SMALL}
+regard import bert --out runs/minilm
+rm -r bert
 """
 
 Shell = Callable[[str, Path], "subprocess.CompletedProcess[str]"]
@@ -60,8 +63,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
 
 @pytest.fixture(scope="session")
 def prepared(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files and the run that how-to guides assume."""
+    """A folder with the files and the runs that how-to guides assume; runs/minilm is a tiny encoder of its kind."""
     folder = tmp_path_factory.mktemp("prepared")
+    write_bert(folder / "bert")
     out = shell(PREPARE, folder)
     assert out.returncode == 0, out.stderr
     return folder
