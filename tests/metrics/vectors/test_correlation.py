@@ -58,6 +58,15 @@ def test_a_better_system_is_significantly_better_and_the_same_one_is_not():
     assert tests["same"]["spearman"].verdict == "the same predictions"
 
 
+def test_the_scale_of_a_system_changes_nothing():
+    plain, scaled = (compare_correlations(GOLD, NOISY, {"x": x})["x"] for x in (NOISIER, 100 * NOISIER + 7))
+    for measure in ("spearman", "pearson"):
+        ours, theirs = plain[measure], scaled[measure]
+        assert (ours.p_bootstrap, ours.p_randomized) == (theirs.p_bootstrap, theirs.p_randomized)
+    curved = compare_correlations(GOLD, NOISY, {"x": np.exp(NOISIER)})["x"]["spearman"]
+    assert curved.p_randomized == plain["spearman"].p_randomized
+
+
 def test_systems_that_are_equally_good_are_seldom_different():
     rng = np.random.default_rng(5)
     p_values = []

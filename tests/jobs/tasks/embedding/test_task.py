@@ -13,6 +13,7 @@ import regard
 from regard.errors import ConfigError, DataError, RegardError
 from regard.jobs.load import load_encoder
 from regard.jobs.tasks.embedding.opponents import read_opponent_values
+from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.registry import get_task
 from regard.jobs.train.events import Note
 from regard.jobs.train.fit import resume_run
@@ -115,6 +116,7 @@ def test_what_the_user_should_know_is_said(related: Path, tmp_path: Path, undraw
     changes = (*FEW, "train.accumulate_batches=3", "train.batch_tokens=200")
     notes = notes_of(train(tmp_path / "run", make_config(tmp_path, *changes)))
     assert "31 training pairs are also in dev or test, and are left out" in notes
+    assert len(read_stored_pairs(Run(tmp_path / "run"), "train")) == 251
     assert "train.accumulate_batches=3 adds no negatives" in notes and "raise train.batch_tokens (now 200)" in notes
 
 

@@ -1,0 +1,57 @@
+"""Pairs are scored by retrieval or by similarities; what a text may as well be answered by is not held against it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from regard.errors import DataError
+from regard.formats.related import RelatedTexts
+from regard.jobs.tasks.embedding.evaluation import evaluate_embedder
+
+ANGLES = {"a": 0.0, "a1": 0.3, "a2": 0.1, "b": 1.0, "b1": 1.2, "n": 1.05}
+
+
+class Angles:
+    """Texts as points of a circle."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([(np.cos(ANGLES[text]), np.sin(ANGLES[text])) for text in texts])
+
+
+def ranks(*examples: RelatedTexts) -> list[float]:
+    return [pair.value for pair in evaluate_embedder(Angles(), examples).pairs]
+
+
+def test_other_positives_of_a_text_and_the_text_itself_are_neither_right_nor_wrong():
+    first, second, other = RelatedTexts("a", "a1"), RelatedTexts("a", "a2"), RelatedTexts("b", "b1")
+    assert ranks(first, second, other) == [1, 1, 1]
+    assert ranks(first, RelatedTexts("b", "a2")) == [2, 2]  # a2, which is nearer, is now the answer of another text
+    assert ranks(first, RelatedTexts("b", "a")) == [1, 2]  # a is nearest to itself
+
+
+def test_hard_negatives_are_candidates():
+    evaluation = evaluate_embedder(Angles(), [RelatedTexts("b", "b1", ("n",)), RelatedTexts("a", "a1", ("n",))])
+    assert [pair.value for pair in evaluation.pairs] == [2, 1] and evaluation.pairs[0].nearest == "n"
+    assert evaluation.scores["mrr"].value == pytest.approx(75) and "candidates:3" in evaluation.scores["mrr"].signature
+
+
+def test_similarities_are_correlated_with_cosines():
+    pairs = [("a", "a2"), ("a", "a1"), ("a", "b1"), ("b", "n"), ("b", "a1")]
+    gold = [4.0, 5.0, 0.5, 4.5, 1.0]
+    examples = [RelatedTexts(*pair, similarity=value) for pair, value in zip(pairs, gold, strict=True)]
+    evaluation = evaluate_embedder(Angles(), examples, {"other": [1, 2, 3, 4, 5]})
+    cosines = [np.cos(ANGLES[one] - ANGLES[two]) for one, two in pairs]
+    assert [pair.value for pair in evaluation.pairs] == pytest.approx(cosines)
+    assert evaluation.scores["spearman"].value == pytest.approx(100 * stats.spearmanr(cosines, gold).statistic)
+    (other,) = evaluation.opponents
+    difference = evaluation.scores["spearman"].value - other.scores["spearman"].value
+    assert other.tests["spearman"].difference == pytest.approx(difference)
+
+
+def test_one_kind_of_pairs_is_expected():
+    with pytest.raises(DataError, match="x:1: has single texts; expected pairs"):
+        evaluate_embedder(Angles(), [RelatedTexts("a", location="x:1")])
+    with pytest.raises(DataError, match="some pairs have a similarity, and others none"):
+        evaluate_embedder(Angles(), [RelatedTexts("a", "a1", similarity=1.0), RelatedTexts("a", "a1")])
