@@ -95,6 +95,7 @@ def compare(
     paths, files = list(map(Path, systems)), list_files(on)
     if not paths:
         raise ConfigError("nothing to compare: give run folders, or files of predictions")
+    require_systems(paths)
     config = _find_config(paths, files, task, (text, text_pair, label))
     compared_task = task_of(config)
     if not files:
@@ -104,7 +105,6 @@ def compare(
     with showing(progress):
         if not isinstance(compared_task, SingleTextTask):
             return _compare_translations(paths, files, BeamSearch(beam, alpha), device, out)
-        require_systems(paths)
         configure_cpu(0)
         systems_by_name = dict(zip(name_systems(paths), paths, strict=True))
         comparison = compared_task.compare(systems_by_name, files, config, device)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from regard import config as settings
 from regard.atomic import remove_temporary_files
 from regard.errors import ConfigError, RegardError, RunError
-from regard.formats import read_pairs
-from regard.jobs.tasks.single_text import SingleTextTask
 from regard.run import write_text
 from regard.tuning import storage as storages
 from regard.tuning import study as studies
@@ -182,23 +180,12 @@ def join_study(url: str, name: str | None, folder: Path | None) -> StudyWorker:
     return _build_worker(study, study_folder, storage, optuna_study)
 
 
-def _require_readable(study: Study, paths: Sequence[str]) -> None:
-    """Refuse files that do not exist; they are read later."""
-    data = study.base.data
-    if not isinstance(study.task, SingleTextTask):
-        read_pairs(paths, data.source, data.target)
-        return
-    for path in paths:
-        if not Path(path).exists():
-            raise ConfigError(f"{path}: no such file")
-
-
 def require_files(study: Study) -> None:
     """Refuse a study whose data files are missing, before anything is written."""
     data = study.base.data
     for paths in (data.train, data.dev, data.test):
         if paths:
-            _require_readable(study, paths)
+            study.task.require_readable(paths, study.base)
 
 
 def _build_worker(

@@ -203,6 +203,44 @@ MISTAKES = {
         "short.fr has 3 lines, train.fr has 4 pairs",
     ),
     "a system twice": (["compare", "train.fr", "./train.fr", "--on", "train.en", "train.fr"], "given twice"),
+    "files that name no task": (
+        ["tune", "odd.csv", "--over", "model.layers=1,2"],
+        "odd.csv: does not say what to train",
+    ),
+    "files of another task": (
+        ["tune", "labels.csv", "--task", "tag", "--over", "model.layers=1,2", "--out", "s"],
+        "labels.csv: a spreadsheet",
+    ),
+    "a column that is not there": (
+        ["tune", "labels.csv", "--text", "nowhere", "--over", "model.layers=1,2", "--out", "s"],
+        "labels.csv: has no column 'nowhere'",
+    ),
+    "a column of another task": (
+        ["tune", "labels.csv", "--task", "tag", "--label", "x", "--over", "model.layers=1,2"],
+        "--label names a column of labeled text, which --task tag does not read",
+    ),
+    "no such task": (["tune", "labels.csv", "--task", "sing", "--over", "model.layers=1,2"], "task='sing'"),
+    "a metric of another task": (
+        ["tune", "labels.csv", "--over", "model.layers=1,2", "--metric", "bleu"],
+        "metric='bleu': no such metric; available: accuracy, macro_f1, loss",
+    ),
+    "masks that differ": (
+        ["tune", "train.en", "--task", "masked-lm", "--over", "masked_lm.mask_rate=0.1,0.2"],
+        "masked tokens differ between trials, so their loss cannot be compared; no metric can rank them: leave it out",
+    ),
+    "tokens that differ": (
+        ["tune", "train.en", "--task", "causal-lm", "--metric", "loss", "--over", "data.vocab_size=300,400"],
+        "tokens differ between trials, so their loss cannot be compared; use bits_per_byte",
+    ),
+    "documents that differ": (
+        ["tune", "train.en", "--task", "causal-lm", "--over", "causal_lm.documents=file,line"],
+        "causal_lm.documents cannot vary",
+    ),
+    "tasks that differ": (["tune", "labels.csv", "--over", "task=tag,classify"], "task cannot vary"),
+    "a test set that names no task": (
+        ["compare", "train.en", "--on", "odd.csv"],
+        "odd.csv: does not say what to train",
+    ),
     "no such system": (["compare", "gone", "--on", "train.en", "train.fr"], "gone: no such run or file"),
 }
 FILES = {
@@ -220,6 +258,8 @@ FILES = {
     "train.en": "a\nb\nc\nd\n",
     "train.fr": "a\nb\nc\nd\n",
     "short.fr": "a\nb\nc\n",
+    "odd.csv": "a,b\n1,2\n",
+    "labels.csv": "text,label\ngood,yes\nbad,no\n",
 }
 
 

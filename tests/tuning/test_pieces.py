@@ -21,7 +21,7 @@ from regard.run import Run, write_text
 from regard.training.loop import Step
 from regard.training.validate import Validation
 from regard.tuning import claims, open_study, propose, results, space, storage, worker
-from regard.tuning.analysis import curves, effects, evidence, findings, recommend
+from regard.tuning.analysis import cost, curves, effects, evidence, findings
 from regard.tuning.analysis.evidence import StudyAnalysis, compare_dev_examples, compare_seeds
 from regard.tuning.analysis.findings import describe_correction, describe_significance, qualify_importances
 from regard.tuning.claims import TrialClaims, is_dead, is_paused, new_owner
@@ -49,7 +49,7 @@ def test_limits_that_users_are_told_of():
     assert (storage.SQLITE_TIMEOUT_SECONDS, storage.MIN_SECRET, open_study.MAX_DEFAULT_GRID) == (120, 3, 64)
     assert (evidence.MAX_TESTED_TRIALS, evidence.MIN_TRIALS_FOR_FANOVA, effects.MAX_DISCRETE_VALUES) == (16, 4, 6)
     assert (findings.MIN_TRIALS_FOR_IMPORTANCE, findings.MAX_LISTED_TRIALS) == (10, 8)
-    assert (curves.MIN_LOSS_RISE, recommend.CLEAR_COST_RATIO) == (0.02, 0.9)
+    assert (curves.MIN_LOSS_RISE, cost.CLEAR_COST_RATIO) == (0.02, 0.9)
     assert (study.MAX_NAMED_CURVES, study.MAX_EXAMPLE_TRIALS, comparison.MAX_SHOWN_DIFFERENCES) == (6, 6, 5)
     assert (task_comparison.MAX_CONFUSION_CLASSES, task_comparison.MAX_SHOWN_ERRORS) == (30, 20)
     lengths = sentence_charts.LENGTH_BUCKETS

@@ -287,6 +287,9 @@ class SingleTextTask(ABC):
     ) -> "TaskComparison":
         """Runs and files of predictions on one test set, which is read as by a run with this config."""
 
+    def require_readable(self, files: Sequence[str], config: Config) -> None:
+        next(iter(self.read_examples(files, config)), None)
+
     def select_dev(self, data: SingleTextData, max_examples: int) -> list[Pair]:
         """All: predictions take no search."""
         return data.dev.pairs()

@@ -190,6 +190,10 @@ class Task(Protocol):
         """Evaluate examples that are in no stored set, beside opponents that are fitted on the stored training set."""
         ...
 
+    def require_readable(self, files: Sequence[str], config: Config) -> None:
+        """Refuse files that do not exist, or whose first example cannot be read: the rest is read later."""
+        ...
+
     def select_dev(self, data: Any, max_examples: int) -> list[Pair]:
         """The stored dev examples that a trial of a study is scored on: all, or as many where predicting takes long."""
         ...

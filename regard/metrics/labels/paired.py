@@ -28,11 +28,16 @@ class LabelTest:
     p_randomized: float
 
     @property
+    def has_enough_examples(self) -> bool:
+        """Whether enough answers differ for any test."""
+        return self.num_differing >= MIN_DIFFERING
+
+    @property
     def verdict(self) -> str:
         """Whether the difference is significant, in words."""
         if not self.num_differing:
             return "the same predictions"
-        if self.num_differing < MIN_DIFFERING:
+        if not self.has_enough_examples:
             return f"only {self.num_differing} of the predictions differ, too few for a test"
         return describe_agreement(self.p_bootstrap, self.p_randomized)
 

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from regard.report import pareto_front
+from regard.tuning.analysis.cost import CLEAR_COST_RATIO
 from regard.tuning.analysis.evidence import StudyAnalysis
 from regard.tuning.analysis.wording import format_score, is_visible
 from regard.tuning.measure import RunSummary
 from regard.tuning.results import FINISHED_STATES, TrialResult
-
-CLEAR_COST_RATIO = 0.9  # a cost above this share of another one is not clearly lower
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def describe_tests(comparison: TaskComparison) -> Iterator[str]:
             test, score = tests[system.name], baseline.scores[measure]
             p_values = (
                 f" (paired bootstrap p = {test.p_bootstrap:.4f}, approximate randomization p = {test.p_randomized:.4f})"
-                if test.num_differing
+                if test.has_enough_examples
                 else ""
             )
             difference = f"{score.name} {_format_difference(test.difference, score)} against {baseline.name}"
@@ -220,8 +220,8 @@ def _tabulate_tests(comparison: TaskComparison) -> TableView:
             "system": name,
             "measure": comparison.baseline.scores[measure].name,
             "difference": _format_difference(test.difference, comparison.baseline.scores[measure]),
-            "paired bootstrap": f"{test.p_bootstrap:.4f}",
-            "approximate randomization": f"{test.p_randomized:.4f}",
+            "paired bootstrap": f"{test.p_bootstrap:.4f}" if test.has_enough_examples else None,
+            "approximate randomization": f"{test.p_randomized:.4f}" if test.has_enough_examples else None,
             "verdict": test.verdict,
         }
         for measure, results in comparison.tests.items()
@@ -267,18 +267,38 @@ def _show_texts(comparison: TaskComparison) -> list[Section]:
 
 
 def _show_errors(comparison: TaskComparison) -> Section:
-    """Texts that the best system has wrong, with the answers of all."""
-    best = comparison.best
+    """Texts that the best system has wrong, and others that another system has wrong, with the answers of all."""
+    best, units = comparison.best, comparison.units
     wrong = [n for n, gold in enumerate(comparison.gold) if best.answers[n] != gold]
-    if not wrong:
-        return Section("Errors", [Paragraph(f"{best.name} has no errors.")])
+    others = [
+        n
+        for n, gold in enumerate(comparison.gold)
+        if best.answers[n] == gold and any(system.answers[n] != gold for system in comparison.systems)
+    ]
+    parts: list[PagePart] = [] if wrong else [Paragraph(f"{best.name} has no errors.")]
+    for numbers, title in (
+        (wrong, f"{units} that {best.name} has wrong"),
+        (others, f"{units} that {best.name} has right, and another system wrong"),
+    ):
+        if numbers:
+            parts.append(_show_answers(comparison, numbers, title))
+    return Section("Errors", parts)
+
+
+def _show_answers(comparison: TaskComparison, numbers: Sequence[int], title: str) -> TableView:
+    table = _tabulate_answers(comparison, numbers[:MAX_SHOWN_ERRORS])
+    if len(table) == len(numbers):
+        return TableView(table, f"All {len(numbers)} {title}.")
+    return TableView(table, f"The first {len(table)} of {len(numbers):,} {title}; predictions.tsv has all.")
+
+
+def _tabulate_answers(comparison: TaskComparison, numbers: Sequence[int]) -> Table:
     rows: list[dict[str, Value]] = []
-    for n in wrong[:MAX_SHOWN_ERRORS]:
+    for n in numbers:
         row: dict[str, Value] = {"text": _shorten(comparison.texts[n])}
         row["gold"] = comparison.describe(n, comparison.gold[n])
         rows.append(row | {system.name: comparison.describe(n, system.answers[n]) for system in comparison.systems})
-    note = f"{len(rows)} of the {len(wrong):,} {comparison.units} that {best.name} has wrong; predictions.tsv has all."
-    return Section("Errors", [TableView(Table.from_rows(rows), note)])
+    return Table.from_rows(rows)
 
 
 def _show_differences(comparison: TaskComparison) -> Section:
@@ -291,9 +311,9 @@ def _show_differences(comparison: TaskComparison) -> Section:
         rows.append(row | {s.name: float(one) for s, one in zip(comparison.systems, values[:, n], strict=True)})
     name, units = comparison.baseline.scores[comparison.decisive].name, comparison.units
     if len(comparison.systems) == 1:
-        note = f"{name} of {units}; predictions.tsv has all."
+        note = f"{name} of the first {units}."
     else:
-        note = f"{name} of the {units} that differ most from {comparison.baseline.name}; predictions.tsv has all."
+        note = f"{name} of the {len(rows)} {units} that differ most from {comparison.baseline.name}."
     return Section("Largest differences", [TableView(Table.from_rows(rows), note)])
 
 

@@ -7,7 +7,8 @@ import pytest
 import regard
 from regard.cli import main
 from regard.errors import RegardError
-from regard.formats.labeled import read_labeled_texts
+from regard.formats.labeled import read_labeled_texts, read_tagged_sentences
+from regard.tuning.pages.task_comparison import describe_tests
 
 TEXTS = [(f"text {n}", "abc"[n % 3]) for n in range(30)]
 
@@ -133,3 +134,97 @@ def test_a_run_is_compared_by_what_it_predicts(classifier, reviews, tmp_path):
     run, file = comparison.systems
     assert run.answers == file.answers and run.scores == file.scores
     assert (tmp_path / "out" / "report.html").exists()
+
+
+SCHEMES = {
+    "BIO": ("B-x I-x O B-x", "O B-y B-y O", "B-z O"),
+    "IOB1": ("I-x I-x O I-x", "O I-y B-y O", "I-z O"),
+    "BIOES": ("B-x E-x O S-x", "O S-y S-y O", "S-z O"),
+}
+PREDICTED = ("B-x I-x O O", "O B-y O O", "B-z B-x")
+
+
+def write_tags(path, sentences) -> None:
+    rows = ["".join(f"w{n} {tag}\n" for n, tag in enumerate(tags.split())) for tags in sentences]
+    path.write_text("\n".join(rows))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_tags_of_any_scheme_are_compared_as_bio(folder, scheme):
+    """Three of five spans are found, among four; the same spans in another scheme are all of them."""
+    write_tags(folder / "gold.conll", SCHEMES[scheme])
+    write_tags(folder / "p.conll", PREDICTED)
+    for name, sentences in SCHEMES.items():
+        write_tags(folder / f"{name}.conll", sentences)
+    comparison = regard.compare("p.conll", *(f"{name}.conll" for name in SCHEMES), on="gold.conll")
+    predicted, *same = comparison.systems
+    assert predicted.scores["f1"].value == pytest.approx(100 * 2 * 3 / (5 + 4))
+    assert [system.scores["f1"].value for system in same] == [100] * 3
+    assert comparison.gold == [tuple(tags.split()) for tags in SCHEMES["BIO"]]
+    if scheme == "BIO":
+        assert predicted.scores["strict_f1"].value == pytest.approx(100 * 2 * 3 / (5 + 4)) and comparison.notes == ()
+        assert [system.scores["strict_f1"].value for system in same] == [100, pytest.approx(100 * 2 / 6), 100]
+    else:  # what is converted follows the scheme always
+        assert all("strict_f1" not in system.scores for system in comparison.systems)
+        assert comparison.notes == (f"The tags of the test set are {scheme}; all tags are compared as BIO.",)
+    assert comparison.describe(0, comparison.gold[0]) == "w0 w1 (x); w3 (x)" and comparison.part_title == "Types"
+
+
+def test_a_tagger_has_the_same_score_by_gold_tags_of_every_scheme(tagger_run, tagged, tmp_path):
+    sentences = list(read_tagged_sentences([tagged / "test.conll"]))
+    plain = regard.compare(tagger_run, on=tagged / "test.conll").systems[0].scores["f1"]
+    for scheme, prefixes in (("IOB1", {"B": "I", "I": "I"}), ("BIOES", {})):
+        converted = [
+            " ".join(f"{prefixes[tag[0]]}{tag[1:]}" if tag[0] in prefixes else tag for tag in sentence.tags)
+            if prefixes
+            else " ".join(to_bioes(sentence.tags))
+            for sentence in sentences
+        ]
+        rows = [
+            "".join(f"{word} {tag}\n" for word, tag in zip(sentence.words, tags.split(), strict=True))
+            for sentence, tags in zip(sentences, converted, strict=True)
+        ]
+        (tmp_path / "test.conll").write_text("\n".join(rows))
+        comparison = regard.compare(tagger_run, on=tmp_path / "test.conll")
+        assert comparison.systems[0].scores["f1"] == plain and scheme in comparison.notes[0]
+
+
+def to_bioes(tags: tuple[str, ...]) -> list[str]:
+    following = (*tags[1:], "O")
+    ends = {"B": "S", "I": "E"}
+    return [
+        f"{ends[tag[0]]}{tag[1:]}" if tag[0] in ends and next_tag[0] != "I" else tag
+        for tag, next_tag in zip(tags, following, strict=True)
+    ]
+
+
+def test_runs_of_two_tasks_are_refused_before_anything_is_read(classifier, tagger_run, reviews):
+    with pytest.raises(RegardError, match=r"with --task classify, .*with --task tag: only runs of one task"):
+        regard.compare(classifier, tagger_run, on=reviews / "test.csv")
+    with pytest.raises(RegardError, match="was trained with --task classify, not --task tag"):
+        regard.compare(classifier, on="nowhere.conll", task="tag")
+
+
+def test_the_columns_of_a_test_set_are_those_of_the_first_run_unless_named(classifier, reviews, tmp_path):
+    rows = (reviews / "test.csv").read_text(encoding="utf-8").replace("text,label", "first,second")
+    (tmp_path / "test.csv").write_text(rows, encoding="utf-8")
+    with pytest.raises(RegardError, match="column"):
+        regard.compare(classifier, on=tmp_path / "test.csv")
+    named = regard.compare(classifier, on=tmp_path / "test.csv", text="first", label="second")
+    assert named.systems[0].scores == regard.compare(classifier, on=reviews / "test.csv").systems[0].scores
+
+
+def test_what_the_test_set_is_for_says_what_files_are_compared(folder):
+    assert regard.compare("right.txt", on="test.csv").units == "texts"
+    (folder / "odd.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(RegardError, match=r"odd.csv: does not say what to train for; name it with --task"):
+        regard.compare("right.txt", on="odd.csv")
+
+
+def test_few_differing_answers_have_a_verdict_and_no_p_value(folder):
+    lines = (folder / "right.txt").read_text().splitlines()
+    (folder / "near.txt").write_text("".join(f"{line}\n" for line in ["b", "a", *lines[2:]]))
+    comparison = regard.compare("right.txt", "near.txt", on="test.csv")
+    sentences = list(describe_tests(comparison))
+    assert all("only 2 of the predictions differ, too few for a test" in text for text in sentences)
+    assert not any("p = " in text for text in sentences)

@@ -97,7 +97,7 @@ def test_the_page_has_scores_tests_and_errors(comparison: TaskComparison, writte
         assert row["paired bootstrap"] == f"{results['good'].p_bootstrap:.4f}"
         assert row["approximate randomization"] == f"{results['good'].p_randomized:.4f}"
         assert row["verdict"] == results["good"].verdict
-    errors = found["2 of the 2 texts that good has wrong; predictions.tsv has all."]
+    errors = found["All 2 texts that good has wrong."]
     assert [[cell for _, cell in row] for row in errors] == [["text 6", "a", "a", "b"], ["text 22", "c", "a", "a"]]
     words = " ".join("".join(html.fromstring(text).itertext()).split())
     assert "Always predicting 'c', the most frequent label, has accuracy 47.8." in words
@@ -107,14 +107,17 @@ def test_the_page_has_scores_tests_and_errors(comparison: TaskComparison, writte
 
 def test_errors_are_listed_up_to_a_length_and_their_absence_is_said(comparison: TaskComparison):
     weak, good = comparison.systems
-    (none,) = page._show_errors(replace(comparison, systems=[weak, replace(good, answers=comparison.gold)])).parts
+    none, others = page._show_errors(replace(comparison, systems=[weak, replace(good, answers=comparison.gold)])).parts
     assert none.text == "good has no errors."
+    assert others.caption == "All 16 texts that good has right, and another system wrong."
+    assert set(others.table["good"]) == {"b", "c"} and set(others.table["weak"]) == {"a"}
     texts = [f"t{n}" for n in range(23)]
     wrong = replace(good, answers=[("x",)] * 23)
-    (many,) = page._show_errors(replace(comparison, texts=texts, systems=[weak, wrong])).parts
+    wrong_too = replace(weak, answers=[("y",)] * 23)
+    (many,) = page._show_errors(replace(comparison, texts=texts, systems=[wrong, wrong_too])).parts
     assert len(many.table) == MAX_SHOWN_ERRORS == 20 and many.table["text"][-1] == "t19"
-    assert many.caption == "20 of the 23 texts that good has wrong; predictions.tsv has all."
-    long = page._show_errors(replace(comparison, texts=["x" * 400] * 23, systems=[weak, wrong])).parts[0]
+    assert many.caption == "The first 20 of 23 texts that good has wrong; predictions.tsv has all."
+    long = page._show_errors(replace(comparison, texts=["x" * 400] * 23, systems=[wrong])).parts[0]
     assert long.table["text"][0] == "x" * 299 + "…"
 
 

@@ -1,12 +1,13 @@
 """What causal and masked language models share as tasks: their examples are documents, their targets tokens."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from regard.config import Config
 from regard.data.store import Texts
+from regard.formats.document_texts import read_documents
 from regard.jobs.tasks.language.documents import write_documents
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.task import TextSize
@@ -42,6 +43,9 @@ class LanguageTask(SingleTextTask):
 
     def write_texts(self, run: Run, config: Config) -> None:
         write_documents(run, config, self.separator(config))
+
+    def require_readable(self, files: Sequence[str], config: Config) -> None:
+        next(iter(read_documents(files, self.separator(config), config.data.max_line_bytes)), None)
 
     def measure_texts(self, run: Run) -> TextSize:
         texts = Texts(run.store, "train.source")

@@ -197,6 +197,9 @@ class TranslateTask:
         c = config.data
         return read_pairs(files, c.source, c.target, c.max_line_bytes)
 
+    def require_readable(self, files: Sequence[str], config: Config) -> None:
+        self.read_examples(files, config)  # which looks at the files before it reads them
+
     def select_dev(self, data: TranslationData, max_examples: int) -> list[Pair]:
         """Spread over dev, the same for every trial: beam search takes long."""
         return data.dev.pairs()[:: -(-len(data.dev) // max_examples)]
