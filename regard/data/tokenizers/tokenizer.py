@@ -20,6 +20,7 @@ PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPACE = "\u2581"
 BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 RESERVED_TOKENS = 300  # for byte fallback and special tokens
+MAX_ATTEMPTS = 3  # of training: the size that is asked for, one that suffices for all letters, and the largest one
 INVALID_MODEL_MESSAGE = "not a SentencePiece model: damaged, or a git-lfs pointer whose file was never downloaded"
 MAX_SENTENCE_BYTES = 16_384  # SentencePiece skips longer lines in training
 
@@ -147,15 +148,18 @@ def train_tokenizer(
     nonblank_texts = [text for text in texts if text.strip()]
     if not nonblank_texts:
         raise DataError("no text to train a tokenizer on")
-    try:
-        return Tokenizer(_train(nonblank_texts, vocab_size, model_type, control_symbols))
-    except RuntimeError as error:
-        # Too many tokens for the text, or too few for its letters: SentencePiece names a size that works.
-        size_hint = re.search(r"value <= (\d+)|required_chars\. \d+ vs (\d+)", str(error))
-        if size_hint is None:
-            raise DataError(f"SentencePiece could not train a tokenizer: {error}") from None
-        size = int(size_hint[1]) if size_hint[1] else int(int(size_hint[2]) * 1.1) + RESERVED_TOKENS
-        return Tokenizer(_train(nonblank_texts, size, model_type, control_symbols))
+    size, message = vocab_size, ""
+    for _ in range(MAX_ATTEMPTS):
+        try:
+            return Tokenizer(_train(nonblank_texts, size, model_type, control_symbols))
+        except RuntimeError as error:
+            # Too many tokens for the text, or too few for its letters: SentencePiece names a size that works.
+            message = str(error)
+            size_hint = re.search(r"value <= (\d+)|required_chars\. \d+ vs (\d+)", message)
+            if size_hint is None:
+                break
+            size = int(size_hint[1]) if size_hint[1] else int(int(size_hint[2]) * 1.1) + RESERVED_TOKENS
+    raise DataError(f"SentencePiece could not train a tokenizer: {message}")
 
 
 def subsample(texts: Iterable[str], stride: int) -> Iterable[str]:

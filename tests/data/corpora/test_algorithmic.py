@@ -21,37 +21,10 @@ from regard.data.corpora.gold import (
     write_rows,
 )
 from regard.errors import DataError
-from regard.languages import split_words, word_spans
+from regard.languages import split_words
 
 numbers = st.integers(0, 99)
 links = st.builds(Link, st.sampled_from(sorted(LINK_KINDS)), numbers, numbers)
-
-
-# --- words -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("L'homme a vu vingt-deux œufs.", "L' homme a vu vingt-deux œufs ."),
-        ("Est-ce qu'elle dort\u00a0?", "Est-ce qu' elle dort ?"),
-        ("Aujourd'hui, j’ai faim\u202f!", "Aujourd'hui , j’ ai faim !"),
-        ("The teacher's dog (a_b).", "The teacher 's dog ( a _ b ) ."),
-        ("Qu'est-ce que c'est...", "Qu' est-ce que c' est . . ."),
-        ("e\u0301te\u0301 - 3,5", "e\u0301te\u0301 - 3 , 5"),
-        ("I don't think we’re late; she'd CAN'T", "I don't think we ’re late ; she 'd CAN'T"),
-        ("नमस्ते दुनिया।", "नमस्ते दुनिया ।"),
-        ("", ""),
-    ],
-)
-def test_words(text: str, expected: str) -> None:
-    assert split_words(text) == expected.split()
-
-
-@given(st.text(alphabet="abé' ’-.,_?\u00a0\t7", max_size=40))
-def test_spans_are_the_words_and_leave_out_only_space(text: str) -> None:
-    assert [text[start:end] for start, end in word_spans(text)] == split_words(text)
-    assert "".join(split_words(text)) == "".join(text.split())
 
 
 # --- text form ---------------------------------------------------------------------------------------------

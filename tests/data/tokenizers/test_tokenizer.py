@@ -82,6 +82,15 @@ def test_more_letters_than_pieces_raise_the_vocabulary():
     assert tokenizer.vocab_size > 900 and tokenizer.decode(tokenizer.encode([letters])[0]) == letters
 
 
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_a_text_of_few_words_in_many_letters_has_a_tokenizer(model_type: str):
+    """The size that its letters seem to need is more than the text has."""
+    texts = [f"{chr(0x4E00 + n)} {chr(0x4E01 + n)} x" for n in range(211)]
+    tokenizer = train_tokenizer(texts, 280, model_type)
+    assert tokenizer.vocab_size > 280 + 100
+    assert [tokenizer.decode(ids) for ids in tokenizer.encode(texts)] == texts
+
+
 def test_special_ids_are_where_everyone_expects_them(tokenizer: Tokenizer):
     assert tokenizer.convert_ids_to_tokens([0, 1, 2, 3]) == ["<pad>", "<unk>", "<s>", "</s>"]
     assert tokenizer.decode([BOS, *tokenizer.encode(["the cat"])[0], EOS, PAD]) == "the cat"

@@ -1,6 +1,6 @@
 """A corpus of tagged sentences in files, a tagger that is trained on it, and a finished run of every task."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,6 +37,14 @@ PREDICT = {
     ],
 }
 """What the predictor of each task makes of texts: the numbers of each, or its translation."""
+RUNS = {
+    "translate": "translator_run",
+    "classify": "classifier",
+    "tag": "tagger_run",
+    "causal-lm": "causal_run",
+    "masked-lm": "masked_run",
+}
+"""The fixture of a finished run of each task."""
 SENTENCES = [make_sentence(name, verb, city) for name in NAMES for verb in VERBS for city in CITIES]
 
 
@@ -63,18 +71,19 @@ def train_tagger(tagged: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def finished(
-    config_of: Callable[..., Config],
-    classifier: Path,
-    tagger_run: Path,
-    causal_run: Run,
-    masked_run: Run,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Mapping[str, Run]:
-    """A finished run of every task."""
-    translator = tmp_path_factory.mktemp("translator") / "run"
-    list(
-        train_run(translator, config_of("translate", "train.steps=10", "train.validate_every=5"), False, lambda: False)
-    )
-    labeled = {"translate": Run(translator), "classify": Run(classifier), "tag": Run(tagger_run)}
-    return {**labeled, "causal-lm": causal_run, "masked-lm": masked_run}
+def translator_run(config_of: Callable[..., Config], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A translator after a few steps."""
+    folder = tmp_path_factory.mktemp("translator") / "run"
+    list(train_run(folder, config_of("translate", "train.steps=10", "train.validate_every=5"), False, lambda: False))
+    return folder
+
+
+@pytest.fixture
+def finished(request: pytest.FixtureRequest) -> Callable[[str], Run]:
+    """The finished run of a task, which is trained when it is asked for."""
+
+    def get_run(task: str) -> Run:
+        run = request.getfixturevalue(RUNS[task])
+        return run if isinstance(run, Run) else Run(run)
+
+    return get_run

@@ -7,6 +7,7 @@ from scripts.mutants.sampling import draw
 from scripts.mutants.trial import judge
 from scripts.mutants.workshop import Workshop
 
+ROOM = "metrics/labels"
 SUM = """STEP = 3
 
 
@@ -14,17 +15,26 @@ def doubled(x):
     return x * 2
 
 
+def tripled(x):
+    return x * 3
+
+
 def unseen(x):
     return x + 1
 """
 TESTS = """import pytest
 
-from regard.metrics import sum
+from regard.metrics.labels import sum
 
 
 @pytest.fixture(scope="module")
 def six():
     return sum.doubled(3)
+
+
+@pytest.fixture(scope="module")
+def nine():
+    return sum.tripled(3)
 
 
 def test_another_uses_the_fixture(six):
@@ -37,37 +47,48 @@ def test_six(six):
 
 def test_step():
     assert sum.STEP == 3
+
+
+def test_another_uses_nine(nine):
+    assert nine
+
+
+@pytest.mark.parametrize("name", ["nine"])
+def test_nine(name, request):
+    assert request.getfixturevalue(name) == 9
 """
 
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Workshop:
     workshop = Workshop(tmp_path)
-    for folder in ("regard/metrics", "tests/metrics"):
+    for folder in (f"regard/{ROOM}", f"tests/{ROOM}"):
         (workshop.tree / folder).mkdir(parents=True)
         (workshop.tree / folder / "__init__.py").touch()
-    (workshop.tree / "regard" / "__init__.py").touch()
+    for folder in ("regard", "regard/metrics", "tests/metrics"):
+        (workshop.tree / folder / "__init__.py").touch()
     (workshop.tree / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow']\n")
     (workshop.tree / "tests" / "conftest.py").touch()
-    (workshop.tree / "regard" / "metrics" / "sum.py").write_text(SUM)
-    (workshop.tree / "tests" / "metrics" / "test_sum.py").write_text(TESTS)
+    (workshop.tree / "regard" / ROOM / "sum.py").write_text(SUM)
+    (workshop.tree / "tests" / ROOM / "test_sum.py").write_text(TESTS)
     return workshop
 
 
 def test_seen_faults_are_killed_and_others_survive(workshop: Workshop):
-    results = workshop.try_room("metrics", 100, "7")
+    results = workshop.try_room(ROOM, 100, "7")
     survivors = {result.before for result in results if not result.killed}
     assert survivors == {"return x + 1"}
     assert {result.by.split("::")[-1] for result in results if result.before == "return x * 2"} == {"test_six"}
     assert {result.by.split("::")[-1] for result in results if result.before == "STEP = 3"} == {"test_step"}
-    assert (workshop.tree / "regard" / "metrics" / "sum.py").read_text() == SUM
+    assert {result.by.split("::")[-1] for result in results if result.before == "return x * 3"} == {"test_nine[nine]"}
+    assert (workshop.tree / "regard" / ROOM / "sum.py").read_text() == SUM
     # What is known is not tried again; after a test was added, survivors are.
     (workshop.kept / "trial.jsonl").unlink()
-    assert workshop.try_room("metrics", 100, "7") == results
+    assert workshop.try_room(ROOM, 100, "7") == results
     assert not (workshop.kept / "trial.jsonl").exists()
-    with (workshop.tree / "tests" / "metrics" / "test_sum.py").open("a") as file:
+    with (workshop.tree / "tests" / ROOM / "test_sum.py").open("a") as file:
         file.write("\n\ndef test_unseen():\n    assert sum.unseen(3) == 4\n")
-    assert all(result.killed for result in workshop.try_room("metrics", 100, "7", only_survivors=True))
+    assert all(result.killed for result in workshop.try_room(ROOM, 100, "7", only_survivors=True))
     assert (workshop.kept / "trial.jsonl").read_text().count("\n") == 1
 
 
@@ -77,16 +98,16 @@ def test_a_test_that_fails_without_the_fault_kills_nothing(workshop: Workshop):
 
 def test_chance():
     seen = pathlib.Path({str(workshop.kept / "measured")!r})
-    sum.doubled(1), sum.unseen(1), sum.STEP
+    sum.doubled(1), sum.tripled(1), sum.unseen(1), sum.STEP
     assert not seen.exists()
 
 
 def teardown_module():
     pathlib.Path({str(workshop.kept / "measured")!r}).touch()
 """
-    path = workshop.tree / "tests" / "metrics" / "test_sum.py"
+    path = workshop.tree / "tests" / ROOM / "test_sum.py"
     path.write_text("import pathlib\n\n" + TESTS + chance)
-    results = workshop.try_room("metrics", 100, "7")
+    results = workshop.try_room(ROOM, 100, "7")
     assert {result.before for result in results if not result.killed} == {"return x + 1"}
     assert "test_chance" not in {result.by.split("::")[-1] for result in results}
 
@@ -105,8 +126,8 @@ def test_two_runs_do_not_share_a_tree(workshop: Workshop):
 
 
 def test_a_seed_decides_what_is_drawn(workshop: Workshop):
-    drawn = [tuple(draw(workshop.tree, "metrics", 3, str(seed))) for seed in range(8)]
-    assert drawn == [tuple(draw(workshop.tree, "metrics", 3, str(seed))) for seed in range(8)]
+    drawn = [tuple(draw(workshop.tree, ROOM, 3, str(seed))) for seed in range(8)]
+    assert drawn == [tuple(draw(workshop.tree, ROOM, 3, str(seed))) for seed in range(8)]
     assert len(set(drawn)) > 1
     assert all(len({fault.lines for fault in faults}) == 3 for faults in drawn)
 
