@@ -32,9 +32,9 @@ def pairs(
     """
     from regard.api.corpora import document_pairs
 
-    made = document_pairs(*files, kinds=kind or None, language=language, out=out)
+    pairs = document_pairs(*files, kinds=kind or None, language=language, out=out)
     if out is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-        sys.stdout.writelines(f"{pair.source}\t{pair.target}\n" for pair in made)
+        sys.stdout.writelines(f"{pair.source}\t{pair.target}\n" for pair in pairs)
         return
-    typer.echo(f"written: {out} ({len(made):,} pairs)", err=True)
+    typer.echo(f"written: {out} ({len(pairs):,} pairs)", err=True)

@@ -15,7 +15,6 @@ COMMANDS = {
     "config": "settings",
     "convert": "import or export",
     "inspect": "look",
-    "search": "tune",
     "optimize": "tune",
 }
 OPTIONS = {

@@ -87,7 +87,6 @@ def tune(
       regard tune reviews.csv --task classify --over model.dim=64,128 --metric macro_f1 --steps-each 2000
       regard tune study.toml --dev dev.en dev.fr --trials 20 --pruner median
       regard tune studies/pairs
-      regard tune --worker postgresql://host/name --study pairs
 
     Read more: docs/howto/tune.md
     """

@@ -7,9 +7,9 @@ from regard.run import Run
 KINDS = {
     "translate": ("a translator", "regard translate {run} < text"),
     "classify": ("a classifier", "regard classify {run} < texts"),
-    "tag": ("a tagger", "regard tag {run} < sentences"),
+    "tag": ("a tagger", "regard tag {run} < text"),
     "causal-lm": ("a causal language model", 'regard generate {run} "a prompt"'),
-    "masked-lm": ("a masked language model", 'regard fill {run} "A text with a [MASK]."'),
+    "masked-lm": ("a masked language model", 'regard fill {run} "The film was [MASK]."'),
     "embed": ("an embedding model", 'regard similar {run} "a text" "another"'),
 }
 """By task: what its runs are, and a command that uses one."""

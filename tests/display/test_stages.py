@@ -212,7 +212,7 @@ def test_a_stage_is_shown_below_the_table_of_a_study():
     display._live.console = display.console
     display.stages._clock = clock = Clock()
     with display:
-        display.handle(StudyStarted("mine", "bleu", (TrialResult(1, "set 1", "waiting", {"model.layers": 2}),)))
+        display.handle(StudyStarted("mine", "bleu", "BLEU", (TrialResult(1, "set 1", "waiting", {"model.layers": 2}),)))
         display.stages.start_stage("encoding train", 4).advance(1)
         clock.seconds += 1
         display.redraw()

@@ -248,5 +248,5 @@ def test_losses_of_the_same_pieces_are_compared():
     alike = {"a": {"data.vocab_size": 500}, "b": {"data.vocab_size": 500}}
     assert study_of(sets=alike).metric_key == study_of(sets=SMALLER, only=["a"]).metric_key == "loss"
     base = {"data": {"train": ["a.en"], "vocab_size": 500}}
-    assert study_of(sets=SMALLER, base=base).metric == "loss"
-    assert study_of(sampler="grid", space={"data.vocab_size": [500], "model.layers": [1, 2]}).metric == "loss"
+    assert study_of(sets=SMALLER, base=base).metric_key == "loss"
+    assert study_of(sampler="grid", space={"data.vocab_size": [500], "model.layers": [1, 2]}).metric_key == "loss"

@@ -25,10 +25,9 @@ from regard.tuning.results import rank_trials
 from regard.tuning.space import Categorical
 from regard.tuning.worker import StudyWorker, run_trials
 from tests.jobs.conftest import TINY, files
-from tests.jobs.tasks.conftest import tagged
-from tests.jobs.tasks.language.conftest import MASKED, SMALL, documents
+from tests.jobs.tasks.language.conftest import MASKED, SMALL
 
-__all__ = ["documents", "files", "tagged"]
+__all__ = ["files"]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ Words = Sequence[str]
 
 def rouge_n(prediction: Words, reference: Words, n: int) -> float:
     """F1 of the n-grams that the two have in common; each counts as often as both have it."""
-    ours, theirs = (Counter(zip(*(words[i:] for i in range(n)), strict=False)) for words in (prediction, reference))
-    return f1((ours & theirs).total(), ours.total(), theirs.total())
+    predicted, expected = (
+        Counter(zip(*(words[i:] for i in range(n)), strict=False)) for words in (prediction, reference)
+    )
+    return f1((predicted & expected).total(), predicted.total(), expected.total())
 
 
 def rouge_l(prediction: Words, reference: Words) -> float:
@@ -24,12 +26,12 @@ def rouge_lsum(prediction: Sequence[Words], reference: Sequence[Words]) -> float
 
     No word counts more often than either text has it, as in ROUGE 1.5.5.
     """
-    ours, theirs = (Counter(word for sentence in text for word in sentence) for text in (prediction, reference))
+    predicted, expected = (Counter(word for sentence in text for word in sentence) for text in (prediction, reference))
     hits: Counter[str] = Counter()
     for sentence in reference:
         union = {position for other in prediction for position in lcs_positions(sentence, other)}
         hits.update(sentence[position] for position in union)
-    return f1((hits & ours & theirs).total(), ours.total(), theirs.total())
+    return f1((hits & predicted & expected).total(), predicted.total(), expected.total())
 
 
 def f1(common: int, num_predicted: int, num_reference: int) -> float:

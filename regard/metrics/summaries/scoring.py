@@ -62,11 +62,11 @@ def score_summaries(
 
 def rouge_values(prediction: str, reference: str, words: WordSplitter) -> RougeValues:
     """All measures of one summary and one reference."""
-    ours, theirs = words.split(prediction), words.split(reference)
+    predicted_words, reference_words = words.split(prediction), words.split(reference)
     sentences = [[words.split(line) for line in text.split("\n") if line] for text in (prediction, reference)]
     return {
-        "rouge1": rouge_n(ours, theirs, 1),
-        "rouge2": rouge_n(ours, theirs, 2),
-        "rougeL": rouge_l(ours, theirs),
+        "rouge1": rouge_n(predicted_words, reference_words, 1),
+        "rouge2": rouge_n(predicted_words, reference_words, 2),
+        "rougeL": rouge_l(predicted_words, reference_words),
         "rougeLsum": rouge_lsum(*sentences),
     }

@@ -102,11 +102,11 @@ def compare_correlations(
 ) -> dict[str, dict[str, LabelTest]]:
     """Opponent -> measure -> paired test; a positive difference is in favor of the model."""
     y, ours = np.asarray(gold, np.float64), np.asarray(predicted, np.float64)
-    theirs = {name: np.asarray(values, np.float64) for name, values in opponents.items()}
-    tests: dict[str, dict[str, LabelTest]] = {name: {} for name in theirs}
+    of_opponents = {name: np.asarray(values, np.float64) for name, values in opponents.items()}
+    tests: dict[str, dict[str, LabelTest]] = {name: {} for name in of_opponents}
     for key, (_, measure, scale) in CORRELATIONS.items():
-        samples = {name: _sample_differences(y, ours, x, measure, scale) for name, x in theirs.items()}
-        differences = {name: float(measure(ours, y) - measure(x, y)) for name, x in theirs.items()}
+        samples = {name: _sample_differences(y, ours, x, measure, scale) for name, x in of_opponents.items()}
+        differences = {name: float(measure(ours, y) - measure(x, y)) for name, x in of_opponents.items()}
         bootstrap = {
             name: bootstrap_p_value(abs(differences[name]), drawn, len(y)) for name, (drawn, _) in samples.items()
         }
@@ -114,23 +114,27 @@ def compare_correlations(
             name: randomization_p_value(abs(differences[name]), exchanged) for name, (_, exchanged) in samples.items()
         }
         corrected = holm_correction(bootstrap), holm_correction(randomized)
-        for name, x in theirs.items():
+        for name, x in of_opponents.items():
             num_differing = int(np.count_nonzero(scale(ours) != scale(x)))
             tests[name][key] = LabelTest(differences[name], num_differing, corrected[0][name], corrected[1][name])
     return tests
 
 
 def _sample_differences(
-    y: FloatArray, ours: FloatArray, theirs: FloatArray, measure: Correlation, scale: Callable[[FloatArray], FloatArray]
+    y: FloatArray,
+    ours: FloatArray,
+    of_opponents: FloatArray,
+    measure: Correlation,
+    scale: Callable[[FloatArray], FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
     """The differences of two systems on resampled pairs, and where their answers are exchanged at random."""
     counts, exchanges = (PAIRED_TESTS[kind].draw(len(y), SEED) for kind in ("bs", "ar"))
-    one, two = scale(ours), scale(theirs)
+    one, two = scale(ours), scale(of_opponents)
     drawn, exchanged = [], []
     size = max(1, MAX_ELEMENTS // len(y))
     for start in range(0, len(counts), size):
         rows = np.stack([np.repeat(np.arange(len(y)), row) for row in counts[start : start + size]])
-        drawn.append(measure(ours[rows], y[rows]) - measure(theirs[rows], y[rows]))
+        drawn.append(measure(ours[rows], y[rows]) - measure(of_opponents[rows], y[rows]))
     gold = scale(y)
     for start in range(0, len(exchanges), size):
         swap = exchanges[start : start + size].astype(bool)

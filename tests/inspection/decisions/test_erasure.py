@@ -2,9 +2,12 @@
 
 import pytest
 
+from regard.data.tokenizers.text_tokenizer import SentencePieceText
+from regard.data.tokenizers.tokenizer import train_tokenizer
 from regard.inspection.decisions.erasure import erase_words, masking_costs
 from regard.languages import split_words
 from tests.inspection.decisions.test_attribution import make_classifier
+from tests.tasks.conftest import TEXTS
 
 
 @pytest.mark.parametrize(
@@ -34,4 +37,8 @@ def test_a_script_without_spaces_gets_none():
 
 
 def test_without_a_mask_token_nothing_is_masked():
-    assert masking_costs(make_classifier("encoder"), [], [], None) is None
+    classifier = make_classifier("encoder")
+    without_mask = SentencePieceText(train_tokenizer(TEXTS, 307, "bpe"))
+    assert without_mask.mask_id is None
+    classifier.tokenizer = without_mask
+    assert masking_costs(classifier, [], [], None) is None

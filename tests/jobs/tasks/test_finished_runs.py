@@ -48,8 +48,11 @@ def test_the_weights_that_are_kept_have_the_loss_that_they_were_kept_for(task: s
     run = finished(task)
     assert get_task(task) is task_of(run.load_config()) and get_task(task).name == task
     best, evaluation = run.read_best(), evaluate_dev(run)
-    assert best.metric == "loss" and evaluation.loss == pytest.approx(best.cost, rel=1e-4)
     validation = next(one for one in log.read_validations(run.log) if one.step == best.step)
+    if best.metric == "loss":
+        assert evaluation.loss == pytest.approx(best.cost, rel=1e-4)
+    else:
+        assert evaluation.scores[best.metric].value == pytest.approx(-best.cost, rel=1e-4)
     if validation.score is not None and task != "translate" and "average" not in best.weights:
         (score,) = (one for one in evaluation.scores.values() if one.name == validation.score.name)
         assert validation.score.value == pytest.approx(score.value, rel=1e-4)

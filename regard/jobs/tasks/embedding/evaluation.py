@@ -128,8 +128,8 @@ class RetrievalScoring:
 
     def compare(self, values: FloatArray, opponents: OpponentValues) -> dict[str, dict[str, LabelTest]]:
         ours = 100 * reciprocal(np.asarray(values))
-        theirs = {name: 100 * reciprocal(np.asarray(ranks)) for name, ranks in opponents.items()}
-        tests = compare_sums(np.ones(len(ours)), ours, theirs) if theirs else {}
+        of_opponents = {name: 100 * reciprocal(np.asarray(ranks)) for name, ranks in opponents.items()}
+        tests = compare_sums(np.ones(len(ours)), ours, of_opponents) if of_opponents else {}
         return {name: {"mrr": test} for name, test in tests.items()}
 
 
@@ -147,11 +147,11 @@ def choose_scoring(examples: Sequence[RelatedTexts]) -> PairScoring:
 def evaluate_embedder(
     embedder: TextEmbedder, examples: Sequence[RelatedTexts], opponents: OpponentValues | None = None
 ) -> EmbeddingEvaluation:
-    """Embed the texts of pairs, and score their cosines; with opponents, also theirs, and paired tests."""
+    """Embed the texts of pairs, and score their cosines; with opponents, also of_opponents, and paired tests."""
     scoring = choose_scoring(examples)
     pairs = scoring.measure(embedder)
     values = np.array([pair.value for pair in pairs])
-    theirs = opponents or {}
-    tests = scoring.compare(values, theirs)
-    results = tuple(OpponentResult(name, scoring.score(theirs[name]), tests[name]) for name in theirs)
-    return EmbeddingEvaluation(scoring.score(values), None, tuple(pairs), results, theirs)
+    of_opponents = opponents or {}
+    tests = scoring.compare(values, of_opponents)
+    results = tuple(OpponentResult(name, scoring.score(of_opponents[name]), tests[name]) for name in of_opponents)
+    return EmbeddingEvaluation(scoring.score(values), None, tuple(pairs), results, of_opponents)

@@ -103,8 +103,8 @@ def require_metric(config: Config, has_similarities: bool) -> None:
     """Refuse a metric that dev cannot be scored by."""
     metric = config.train.metric
     if metric not in ("loss", SIMILARITY_METRIC if has_similarities else RETRIEVAL_METRIC):
-        found = "similarities" if has_similarities else "no similarities"
-        raise ConfigError(f"train.metric={metric}: dev has {found}; leave it out")
+        content = "similarities" if has_similarities else "no similarities"
+        raise ConfigError(f"train.metric={metric}: dev has {content}; leave it out")
 
 
 def _hold_out(
@@ -119,9 +119,9 @@ def _hold_out(
 def _drop_overlap(sets: dict[str, list[RelatedTexts]]) -> list[str]:
     """Leave pairs out of train that dev or test have, too; what was left out."""
     held_out = {_hash_pair(example) for name, examples in sets.items() if name != "train" for example in examples}
-    kept = [example for example in sets["train"] if _hash_pair(example) not in held_out]
-    num_dropped = len(sets["train"]) - len(kept)
-    sets["train"] = kept
+    training = [example for example in sets["train"] if _hash_pair(example) not in held_out]
+    num_dropped = len(sets["train"]) - len(training)
+    sets["train"] = training
     return [f"{num_dropped:,} training pairs are also in dev or test, and are left out"] if num_dropped else []
 
 

@@ -225,7 +225,7 @@ class EmbedTask(SingleTextTask):
         examples = [restore_example(pair) for pair in pairs]
         if len(examples) < 2:
             raise DataError(
-                f"{examples[0].location}: is the only pair; expected several, of which others are told apart"
+                f"{examples[0].location}: is the only pair; expected several, so that each can be found among others"
             )
         return evaluate_embedder(predictor, examples, measure_new_opponents(run, examples))
 

@@ -42,7 +42,7 @@ def test_what_was_learned_is_predicted_scored_and_reported(tagger_run: Path, tag
     assert saved["scores"]["f1"]["value"] == 100 and saved["loss"] == pytest.approx(evaluation.loss)
     assert [one.name for one in evaluation.opponents] == [
         "most frequent tag of each word",
-        "conditional random field",
+        "conditional random field (minimum frequency 1)",
     ]
     assert saved["opponents"].keys() == {one.name for one in evaluation.opponents}
     assert all("p_bootstrap" in one["f1"] for one in saved["opponents"].values())
