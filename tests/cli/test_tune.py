@@ -217,7 +217,7 @@ MISTAKES = {
     ),
     "a column of another task": (
         ["tune", "labels.csv", "--task", "tag", "--label", "x", "--over", "model.layers=1,2"],
-        "--label names a column of labeled text, which --task tag does not read",
+        "--label names a column of a table, which --task tag does not read",
     ),
     "no such task": (["tune", "labels.csv", "--task", "sing", "--over", "model.layers=1,2"], "task='sing'"),
     "a metric of another task": (

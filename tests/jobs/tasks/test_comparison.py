@@ -209,7 +209,7 @@ def test_the_columns_of_a_test_set_are_those_of_the_first_run_unless_named(class
     rows = (reviews / "test.csv").read_text(encoding="utf-8").replace("text,label", "first,second")
     (tmp_path / "test.csv").write_text(rows, encoding="utf-8")
     with pytest.raises(RegardError, match="column"):
-        regard.compare(classifier, on=tmp_path / "test.csv")
+        regard.compare(classifier, on=tmp_path / "test.csv", text="third", label="second")
     named = regard.compare(classifier, on=tmp_path / "test.csv", text="first", label="second")
     assert named.systems[0].scores == regard.compare(classifier, on=reviews / "test.csv").systems[0].scores
 
