@@ -58,3 +58,10 @@ def test_every_pair_is_made_once_and_names_its_document():
     made = list(relate_parts(documents, ["title", "heading", "sentence"]))
     assert len(made) == 3 and {pair.location for pair in made} == {"a.txt:1"}
     assert not any(mark in pair.source + pair.target for pair in made for mark in "\t\n")
+
+
+def test_a_body_that_repeats_its_title_loses_it():
+    document = "# A wing in a slipstream .\n\na wing in  a SLIPSTREAM . It was studied with great care.\n"
+    assert pairs(document, "title") == [("A wing in a slipstream .", "It was studied with great care.")]
+    assert pairs("# A wing\n\nA wing\nA wing\n", "title") == []  # nothing is left
+    assert pairs("# A wing\n\nA wings and its tail.\n", "title") == [("A wing", "A wings and its tail.")]
