@@ -1,11 +1,13 @@
 """Search by an encoder that was tuned on the documents' own titles, beside the encoder that it was tuned from.
 
-    PYTHONPATH=. python benchmarks/own_encoder.py FOLDER --data CORPORA --encoder MINILM [--minutes 8] [--seed 1] [--write]
+    PYTHONPATH=. python benchmarks/own_encoder.py FOLDER --data CORPORA --encoder MINILM [--minutes 8] [--seed 1]
+    PYTHONPATH=. python benchmarks/own_encoder.py FOLDER --data CORPORA --write
 
-Every step is the command that a user would type, and what is finished is not done again; a training that was killed goes
-on. Pairs of a title and its text are made of the documents of Cranfield by `regard pairs`; dev and test are held out of
-these pairs, and no query and no judgment is seen before the end. Documents are truncated to the window of the encoder,
-in both indexes. The fused rankings of both are compared by a paired test. No sentence of the corpus is in the results.
+Every step is the command that a user would type, and what is finished is not done again; a training that was killed
+goes on. Pairs of a title and its text are made of the documents of Cranfield by `regard pairs`; dev and test are held
+out of these pairs, and no query and no judgment is seen before the end. Documents are truncated to the window of the
+encoder, in both indexes. The fused rankings of both are compared by a paired test. --write makes
+results/own_encoder.md of it. No sentence of the corpus is in the results.
 """
 
 import argparse
@@ -89,7 +91,8 @@ def result_lines(folder: Path, result: dict) -> Iterator[str]:
     steps = max(event["number"] for event in events if event["kind"] == "step")
     num_pairs = len((folder / "pairs.tsv").read_text(encoding="utf-8").splitlines())
     mrr = held_out["scores"]["mrr"]
-    yield f"- {num_pairs:,} pairs, {seconds / 60:.1f} minutes, {steps:,} steps; the weights of step {run.read_best().step}"
+    best = run.read_best().step
+    yield f"- {num_pairs:,} pairs, {seconds / 60:.1f} minutes, {steps:,} steps; the weights of step {best:,}"
     yield f"- titles that find their texts, {held_out['examples']} held out: MRR {format_score(mrr)}"
     yield from ("", f"| system | {' | '.join(MEASURES.values())} |", "|---" * (1 + len(MEASURES)) + "|")
     for name, scores in result["systems"].items():

@@ -75,6 +75,22 @@ def tagger_run(tagged: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def related(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """train, dev and test: .tsv of pairs, .csv of pairs with similarities, .txt of single texts."""
+    from tests.jobs.tasks.embedding.conftest import write_files
+
+    return write_files(tmp_path_factory.mktemp("texts"))
+
+
+@pytest.fixture(scope="session")
+def embedder_run(related: Path) -> Path:
+    """A run that has learned the pairs; no test writes here but evaluate."""
+    from tests.jobs.tasks.embedding.conftest import train_embedder
+
+    return train_embedder(related)
+
+
+@pytest.fixture(scope="session")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A file of one document, and one of many."""
     from tests.jobs.tasks.language.conftest import write_documents

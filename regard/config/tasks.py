@@ -70,7 +70,7 @@ class EmbedConfig(Settings):
     """Column of the positives, or of the second texts."""
     similarity: str = ""
     """Column of the similarities, where pairs have one."""
-    max_similarity: float | None = Field(default=None, gt=0, le=1e6)
+    max_similarity: float | None = Field(default=None, gt=0, le=100)
     """Largest possible similarity, the smallest is 0; unset: 1, 5, 10 or 100, the first that none exceeds."""
     batch_rows: int = Field(default=64, ge=2, le=1_000_000)
     """Rows of a batch, which are each other's negatives; with several processes, those of all of them together are."""

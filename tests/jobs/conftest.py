@@ -27,6 +27,7 @@ OF_TASKS = {
     "tag": ("train.accumulate_batches=2",),
     "causal-lm": ("data.max_length=29",),
     "masked-lm": ("data.max_length=29", "masked_lm.documents=blank-line", "masked_lm.mask_scheme=80/10/10"),
+    "embed": ("embed.batch_rows=13", "embed.both_directions=true"),
 }
 """Settings of each task, which differ in where their noise comes from."""
 
@@ -52,7 +53,9 @@ def tiny(files: Path):
 
 
 @pytest.fixture(scope="session")
-def config_of(files: Path, reviews: Path, tagged: Path, documents: dict[str, Path]) -> Callable[..., Config]:
+def config_of(
+    files: Path, reviews: Path, tagged: Path, documents: dict[str, Path], related: Path
+) -> Callable[..., Config]:
     """The config of any task, with files of its own and settings that train in a second."""
     sets = {
         "translate": {name: [files / f"{name}.en", files / f"{name}.fr"] for name in SETS},
@@ -60,6 +63,7 @@ def config_of(files: Path, reviews: Path, tagged: Path, documents: dict[str, Pat
         "tag": {name: [tagged / f"{name}.conll"] for name in SETS},
         "causal-lm": {"train": [documents["one"]]},
         "masked-lm": {"train": [documents["many"]]},
+        "embed": {name: [related / f"{name}.tsv"] for name in SETS},
     }
 
     def make(task: str, *changes: str) -> Config:

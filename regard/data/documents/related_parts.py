@@ -104,7 +104,8 @@ RELATIONS: Mapping[str, Relate] = {"title": relate_title, "heading": relate_head
 def relate_parts(documents: Iterable[DocumentText], kinds: Iterable[str], language: str = "") -> Iterator[Pair]:
     """The pairs of documents, each once; those with an empty text or a body of few words are left out.
 
-    A body that begins with its title again, as many abstracts do, loses this beginning: the pair would be found by it.
+    A body that begins with a title of some words again, as many abstracts do, loses this beginning: the pair would be
+    found by it. One that begins with a single word of the title says something about it.
     """
     seen_pairs: set[tuple[str, str]] = set()
     relations = [RELATIONS[kind] for kind in kinds]
@@ -113,7 +114,7 @@ def relate_parts(documents: Iterable[DocumentText], kinds: Iterable[str], langua
         for relate in relations:
             for parts in relate(sections, language):
                 text, positive = (" ".join(part.split()) for part in parts)
-                positive = without_beginning(positive, text)
+                positive = without_beginning(positive, text) if len(text.split()) >= MIN_WORDS else positive
                 if text and len(positive.split()) >= MIN_WORDS and (text, positive) not in seen_pairs:
                     seen_pairs.add((text, positive))
                     yield Pair(text, positive, document.location)

@@ -32,6 +32,7 @@ PREDICT = {
     "classify": lambda classifier, texts: classifier.log_probs(texts).tolist(),
     "tag": lambda tagger, texts: [table.ravel().tolist() for table in tagger.log_probs([t.split() for t in texts])],
     "causal-lm": lambda model, texts: [nats.tolist() for nats in model.token_nats(texts)],
+    "embed": lambda embedder, texts: embedder.embed(texts).tolist(),
     "masked-lm": lambda filler, texts: [
         [one.probability for one in filler.fill(f"[MASK] {text}", top_k=10**6)[0]] for text in texts
     ],
@@ -43,6 +44,7 @@ RUNS = {
     "tag": "tagger_run",
     "causal-lm": "causal_run",
     "masked-lm": "masked_run",
+    "embed": "embedder_run",
 }
 """The fixture of a finished run of each task."""
 SENTENCES = [make_sentence(name, verb, city) for name in NAMES for verb in VERBS for city in CITIES]
