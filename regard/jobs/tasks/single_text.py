@@ -17,10 +17,11 @@ from regard.data.batch import Batches, Collator, batches_by_length
 from regard.data.store import Corpus, IdRow, Texts
 from regard.data.tokenizers import tokenizer as tokenizer_module
 from regard.data.tokenizers.text_tokenizer import MASK_TOKEN
-from regard.errors import ConfigError, RunError
+from regard.errors import ConfigError
 from regard.formats import Pair
 from regard.hardware import available_memory, pick_device
 from regard.jobs.load import count_embeddings, load_text_tokenizer, load_weights
+from regard.jobs.run_kind import KINDS, require_weights, use_command
 from regard.jobs.tasks.opponents import write_opponents
 from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
 from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
@@ -73,7 +74,14 @@ class SingleTextTask(ABC):
     unit: str
     target: str
     main_score: str
+    test_file: str
+    """The name of a file that its runs are scored on, for examples of commands."""
     data_settings: tuple[str, ...]
+
+    @property
+    def file_example(self) -> str:
+        """What files have many of; an example, unless examples are cut from it."""
+        return self.example
 
     @property
     def prediction_words(self) -> PredictionWords:
@@ -260,11 +268,7 @@ class SingleTextTask(ABC):
     def load_predictor(self, folder: Path, device: str) -> Any:
         run = open_run(folder)
         config = run.load_config()
-        if not run.best.exists():
-            raise RunError(
-                f"{run.folder}: has no validated weights yet, so it cannot predict. "
-                f"Continue training with `regard train --resume {run.folder}`."
-            )
+        require_weights(run, KINDS[self.name].ability)
         with stage(f"loading {run.folder.name}"):
             tokenizer, labels = self.open_tokenizer(run), self.read_labels(run)
             with torch.random.fork_rng(devices=[]):  # weights are replaced: draws of the caller must not change
@@ -324,6 +328,9 @@ class SingleTextTask(ABC):
     def finish_predictor(self, predictor: Any, run: Run) -> Any:
         """The predictor with what was fitted on dev."""
         return predictor
+
+    def next_commands(self, folder: str) -> list[str]:
+        return [use_command(self.name, folder), f"regard evaluate {folder} {self.test_file}"]
 
     def plan_notes(self, config: Config, data: SingleTextData) -> list[str]:
         return []

@@ -90,6 +90,7 @@ class ClassifyTask(SingleTextTask):
     unit: str = "text"
     target: str = "class"
     main_score: str = "accuracy"
+    test_file: str = "test.csv"
     data_settings: tuple[str, ...] = ("classify.text", "classify.text_pair", "classify.label")
 
     @property
@@ -178,9 +179,6 @@ class ClassifyTask(SingleTextTask):
             table = {"temperature": fit_temperature(log_probs, numbers)}
         run.write_json(run.calibration, table)
         run.record_checksums(run.calibration)
-
-    def next_commands(self, folder: str) -> list[str]:
-        return [f"regard classify {folder} < texts", f"regard evaluate {folder} test.csv"]
 
     def predict_opponents(
         self, training: Sequence[Pair], dev: Sequence[Pair], pairs: Sequence[Pair]

@@ -79,6 +79,7 @@ class EmbedTask(SingleTextTask):
     unit: str = "pair"
     target: str = "positive"
     main_score: str = SIMILARITY_METRIC
+    test_file: str = "test.tsv"
     data_settings: tuple[str, ...] = ("embed.text", "embed.text_pair", "embed.similarity", "embed.max_similarity")
 
     @property
@@ -193,9 +194,6 @@ class EmbedTask(SingleTextTask):
     def load_predictor(self, folder: Path, device: str) -> Embedder:
         """Of a run of this task, or of an imported encoder."""
         return load_encoder(folder, device)
-
-    def next_commands(self, folder: str) -> list[str]:
-        return [f'regard similar {folder} "a text" "another"', f"regard evaluate {folder} test.tsv"]
 
     def evaluate(self, run: Run, predictor: Embedder, pairs: Sequence[Pair], set_name: str = "") -> EmbeddingEvaluation:
         opponents = read_opponent_values(run, set_name) if set_name else None

@@ -64,6 +64,7 @@ class CausalLMTask(LanguageTask):
     unit: str = "token"
     target: str = "token"
     main_score: str = "bits_per_byte"
+    test_file: str = "test.txt"
     data_settings: tuple[str, ...] = ("causal_lm.documents",)
 
     @property
@@ -137,22 +138,16 @@ class CausalLMTask(LanguageTask):
     def load_predictor(self, folder: Path, device: str) -> LanguageModel:
         return load_language_model(folder, device)
 
-    def next_commands(self, folder: str) -> list[str]:
-        return [f'regard generate {folder} "Once upon a time"']
-
     def evaluate(
         self, run: Run, predictor: LanguageModel, pairs: Sequence[Pair], set_name: str = ""
     ) -> LanguageEvaluation:
         opponents = read_opponent_bits(run, set_name) if set_name else None
         return evaluate_language_model(predictor, [pair.source for pair in pairs], opponents)
 
-    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
-        documents = read_documents(files, self.separator(config), config.data.max_line_bytes)
-        return (Pair(document.text, "") for document in documents)
-
     def evaluate_new(self, run: Run, predictor: LanguageModel, pairs: Sequence[Pair]) -> LanguageEvaluation:
         texts = [pair.source for pair in pairs]
-        return evaluate_language_model(predictor, texts, fit_opponent_bits(run, texts))
+        opponents = fit_opponent_bits(run, texts) if run.texts_manifest.exists() else None  # none if it was imported
+        return evaluate_language_model(predictor, texts, opponents)
 
     def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None:
         return count_stored_bits(run, set_name) if metric == self.main_score else None

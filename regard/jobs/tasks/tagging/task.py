@@ -78,6 +78,7 @@ class TagTask(SingleTextTask):
     unit: str = "word"
     target: str = "tag"
     main_score: str = "f1"
+    test_file: str = "test.conll"
     data_settings: tuple[str, ...] = ()
 
     @property
@@ -133,9 +134,6 @@ class TagTask(SingleTextTask):
 
     def build_dev_predictor(self, predictor: Tagger, config: Config, data: SingleTextData) -> DevPredictor:
         return DevTags(predictor, data.dev)
-
-    def next_commands(self, folder: str) -> list[str]:
-        return [f"regard tag {folder} < text", f"regard evaluate {folder} test.conll"]
 
     def predict_opponents(
         self, training: Sequence[Pair], dev: Sequence[Pair], pairs: Sequence[Pair]
