@@ -48,6 +48,11 @@ def find_task(config: Config) -> str:
     return _find_kind(config).task
 
 
+def describe(config: Config) -> str:
+    """What a run is, such as `a classifier`."""
+    return _find_kind(config).name
+
+
 def is_imported(config: Config) -> bool:
     """Whether a run is a single stack that no task has trained."""
     return config.task == "translate" and config.model.architecture in IMPORTED

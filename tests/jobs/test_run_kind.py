@@ -73,9 +73,7 @@ def test_an_imported_model_does_what_it_can_and_can_be_fine_tuned(task: str, oth
 
 def test_an_ability_that_no_task_has_is_named():
     message = str(refuse(Run(Path("runs/x")), make("tag", "decoder"), "be exported"))
-    assert (
-        message == "runs/x: is a tagger (--task tag), and cannot be exported; use it with `regard tag runs/x < text`"
-    )
+    assert message == "runs/x: is a tagger (--task tag), and cannot be exported; use it with `regard tag runs/x < text`"
     assert "fine-tune" not in str(refuse(Run(Path("runs/x")), make("translate", "encoder"), "be exported"))
 
 

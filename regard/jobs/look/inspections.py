@@ -32,6 +32,7 @@ from regard.jobs.look.positions import (
     flatten_position_arrays,
     tabulate_position_scores,
 )
+from regard.jobs.run_kind import describe
 from regard.progress import stage
 from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
 from regard.report.look.data import LookData
@@ -201,7 +202,8 @@ def _is_file(text: str) -> bool:
 def _inspect_sentence(inspected_run: InspectedRun, request: LookOptions) -> Inspection:
     if len(request.texts) == 2 and not inspected_run.translates:
         folder = inspected_run.run.folder
-        raise ConfigError(f"{folder}: an encoder-only model reads one text, and two were given; leave out the second")
+        kind = describe(inspected_run.config)
+        raise ConfigError(f"{folder}: is {kind}, which reads one text, and two were given; leave out the second")
     location = inspected_run.find_head(request.head) if request.head else None
     data, table = _sentence_data(inspected_run, request)
     outputs: Outputs = {"--out": partial(_page, data), "--npz": partial(_npz, partial(flatten_arrays, data))}

@@ -69,7 +69,9 @@ class TaskFileEvaluation:
         return render_fragment([Paragraph(sentences), TableView(scores), TableView(self.mistakes)])
 
 
-def evaluate_task_files(folder: Path, task: SingleTextTask, files: Sequence[str], device: str = "auto") -> TaskFileEvaluation:
+def evaluate_task_files(
+    folder: Path, task: SingleTextTask, files: Sequence[str], device: str = "auto"
+) -> TaskFileEvaluation:
     """Predict and score the examples of files, and write the scores into the run under the name of the first file."""
     configure_cpu(0)
     run = open_run(folder)

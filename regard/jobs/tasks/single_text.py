@@ -22,7 +22,7 @@ from regard.formats import Pair
 from regard.hardware import available_memory, pick_device
 from regard.jobs.load import count_embeddings, load_text_tokenizer, load_weights
 from regard.jobs.run_kind import KINDS, require_weights, use_command
-from regard.jobs.tasks.opponents import write_opponents
+from regard.jobs.tasks.opponents import read_stored_pairs, write_opponents
 from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
 from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
 from regard.jobs.train.head_history import NullHeadRecorder
@@ -38,6 +38,7 @@ from regard.training.planning.cost import MeanLengths, compute_parameter_counts,
 from regard.training.validate import DevPredictor, Validator
 
 if TYPE_CHECKING:
+    from regard.inspection.text_readers import TextReader
     from regard.jobs.tasks.comparison import TaskComparison
     from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table
@@ -328,6 +329,16 @@ class SingleTextTask(ABC):
     def finish_predictor(self, predictor: Any, run: Run) -> Any:
         """The predictor with what was fitted on dev."""
         return predictor
+
+    def make_reader(self, run: Run, predictor: Any) -> "TextReader":
+        """How the model reads a text that is inspected."""
+        from regard.inspection.text_readers import WholeText  # with all that inspects, which training does not need
+
+        return WholeText(predictor.tokenizer)
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        """The dev texts that heads are measured on, in the form that the reader takes."""
+        return (pair.source for pair in read_stored_pairs(run, "dev"))
 
     def next_commands(self, folder: str) -> list[str]:
         return [use_command(self.name, folder), f"regard evaluate {folder} {self.test_file}"]

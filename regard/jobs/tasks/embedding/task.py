@@ -23,6 +23,7 @@ from regard.jobs.tasks.embedding.opponents import (
     write_opponent_values,
 )
 from regard.jobs.tasks.embedding.prepare import RETRIEVAL_METRIC, SIMILARITY_METRIC
+from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
 from regard.kernels import keep_rows
@@ -194,6 +195,9 @@ class EmbedTask(SingleTextTask):
     def load_predictor(self, folder: Path, device: str) -> Embedder:
         """Of a run of this task, or of an imported encoder."""
         return load_encoder(folder, device)
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        return (restore_example(pair).text for pair in read_stored_pairs(run, "dev"))
 
     def evaluate(self, run: Run, predictor: Embedder, pairs: Sequence[Pair], set_name: str = "") -> EmbeddingEvaluation:
         opponents = read_opponent_values(run, set_name) if set_name else None

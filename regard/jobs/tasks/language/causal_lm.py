@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from regard.config import Config
 from regard.data.batch import Batches
 from regard.data.documents.tokenizer import split_for_training
-from regard.data.store import IdRow
+from regard.data.store import IdRow, Texts
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
-from regard.formats.document_texts import read_documents
 from regard.jobs.load import load_document_tokenizer, load_language_model
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation, describe_context, evaluate_language_model
 from regard.jobs.tasks.language.files import count_stored_bits, write_language_scores
@@ -32,6 +31,7 @@ from regard.training.planning.cost import MeanLengths
 from regard.training.validate import Validation, Validator
 
 if TYPE_CHECKING:
+    from regard.inspection.text_readers import TextReader
     from regard.jobs.tasks.comparison import TaskComparison
     from regard.jobs.tasks.reporting.example_section import ExampleSection
 
@@ -143,6 +143,15 @@ class CausalLMTask(LanguageTask):
     ) -> LanguageEvaluation:
         opponents = read_opponent_bits(run, set_name) if set_name else None
         return evaluate_language_model(predictor, [pair.source for pair in pairs], opponents)
+
+    def make_reader(self, run: Run, predictor: LanguageModel) -> "TextReader":
+        from regard.inspection.text_readers import Document  # with all that inspects
+
+        return Document(predictor.tokenizer)
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        """Lines: a document may be longer than what can be inspected."""
+        return (line for document in Texts(run.store, "dev.source") for line in document.split("\n"))
 
     def evaluate_new(self, run: Run, predictor: LanguageModel, pairs: Sequence[Pair]) -> LanguageEvaluation:
         texts = [pair.source for pair in pairs]

@@ -1,6 +1,6 @@
 """Masked language models behind the protocol of a task."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -121,6 +121,9 @@ class MaskedLMTask(LanguageTask):
     @property
     def file_example(self) -> str:
         return "document"
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        return Texts(run.store, f"{_passages_of('dev')}.source")
 
     def evaluate_new(self, run: Run, predictor: MaskFiller, pairs: Sequence[Pair]) -> MaskedEvaluation:
         """Documents are cut into passages, as those that the run was trained on."""
