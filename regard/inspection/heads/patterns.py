@@ -184,9 +184,7 @@ def best_offset_accuracy(examples: Sequence[Example], role: str, kind: str) -> f
     return max(distance_counts.values(), default=0) / max(1, distance_counts.total())
 
 
-def repeated_random_probes(
-    vocab_size: int, count: int, length: int, has_decoder: bool, seed: int = 1
-) -> list[Example]:
+def repeated_random_probes(vocab_size: int, count: int, length: int, has_decoder: bool, seed: int = 1) -> list[Example]:
     """Random tokens, repeated: r1 … rT r1 … rT, for a vocabulary of this size."""
     rng = np.random.default_rng(seed)
     first_id = min(300, vocab_size // 2)  # past special tokens and single bytes

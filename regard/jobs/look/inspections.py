@@ -31,6 +31,7 @@ from regard.jobs.look.positions import (
     draw_positions,
     flatten_position_arrays,
     tabulate_position_scores,
+    tabulate_preferred_distances,
 )
 from regard.jobs.run_kind import describe
 from regard.progress import stage
@@ -132,6 +133,15 @@ class Inspection:
     def write(self, paths: Mapping[str, Path]) -> "Inspection":
         """Write files by their option; the inspection with notes on them."""
         return replace(self, notes=write_outputs(self.outputs, paths))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The texts, every head, and the preferred distance of each head where positions were inspected."""
+        return {
+            "texts": {name: side.text for name, side in self.sentence.sides.items()} if self.sentence else {},
+            "measured_on": self.heads.describe_sentences() if self.heads else None,
+            "heads": list(self.heads.as_table().rows()) if self.heads else [],
+            "positions": list(tabulate_preferred_distances(self.positions).rows()) if self.positions else [],
+        }
 
     def __repr__(self) -> str:
         return f"<Inspection>\n{self}"
