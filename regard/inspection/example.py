@@ -161,7 +161,8 @@ def pair_spans(
     num_first = tokenizer.token_type_ids(ids).count(0)
     lengths = (num_first, len(ids) - num_first)
     first, second = (tokenizer.spans(text, len(ids) + 2) for text in pair)
-    begin = int(second[0] == (0, 0) and len(second) > 1)  # [CLS] is before the first text alone
+    (alone,) = tokenizer.encode([pair[1]], len(ids) + 2)
+    begin = int(len(alone) > 1 and alone[0] in tokenizer.special_ids)  # [CLS] is before the first text alone
     return [*first[: lengths[0] - 1], (0, 0)], [*second[begin : begin + lengths[1] - 1], (0, 0)]
 
 
