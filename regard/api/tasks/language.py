@@ -7,9 +7,7 @@ from typing import Any
 from regard.api.arguments import AnyPath
 from regard.api.terminal import showing
 from regard.jobs.load import load_language_model
-from regard.jobs.run_kind import require_masked_language_model
-from regard.jobs.tasks.registry import get_task
-from regard.run import open_run
+from regard.jobs.tasks.registry import open_predictor
 from regard.tasks.generate import Generation, GenerationOptions
 from regard.tasks.masked_lm.filler import FillCandidate, MaskFiller
 
@@ -98,9 +96,7 @@ def fill_stream(
 
 def load_mask_filler(run: AnyPath, device: str = "auto") -> MaskFiller:
     """The masked language model of a run."""
-    trained_run = open_run(Path(run))
-    require_masked_language_model(trained_run, trained_run.load_config())
-    filler: MaskFiller = get_task("masked-lm").load_predictor(trained_run.folder, device)
+    filler: MaskFiller = open_predictor(Path(run), "masked-lm", device)
     return filler
 
 

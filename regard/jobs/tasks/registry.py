@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from regard import config as settings
 from regard.config import Config
@@ -10,7 +11,9 @@ from regard.errors import ConfigError
 from regard.formats.files import format_suffix
 from regard.formats.labeled.recognition import recognize
 from regard.formats.registry import find_reader
+from regard.jobs.run_kind import require_task
 from regard.jobs.tasks.task import Task
+from regard.run import open_run
 
 MODULES = {
     "translate": "regard.jobs.tasks.translation.task",
@@ -32,6 +35,13 @@ def get_task(name: str) -> Task:
 def task_of(config: Config) -> Task:
     """The task that a config is for."""
     return get_task(config.task)
+
+
+def open_predictor(folder: Path, task: str, device: str) -> Any:
+    """What predicts with the best weights of a run of this task; other runs are refused."""
+    run = open_run(folder)
+    require_task(run, run.load_config(), task)
+    return get_task(task).load_predictor(folder, device)
 
 
 COLUMN_OPTIONS = ("--text", "--text-pair", "--label")
