@@ -140,8 +140,8 @@ def test_accuracy_is_a_ratio_of_sums():
 def test_an_interval_needs_both_of_its_bounds():
     for low, high in ((None, 31.0), (28.0, None), (None, None)):
         score = Score("BLEU", 30.0, low, high, "s")
-        assert str(score) == "BLEU 30.00  s" and score.format_interval() == "too few sentences"
-        assert "too few sentences for an interval" in score._repr_html_()
+        assert str(score) == "BLEU 30.00  s" and score.format_interval() == "none: not computed"
+        assert "no interval: not computed" in score._repr_html_()
 
 
 @pytest.mark.parametrize("metric", [corpus_bleu, corpus_chrf, corpus_ter, corpus_rouge_l])
