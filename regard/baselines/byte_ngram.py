@@ -15,7 +15,7 @@ BOUNDARY = 256
 """Stands before and after every document, beside the 256 bytes."""
 NUM_SYMBOLS = 257
 ORDERS = (5, 4, 6, 3)
-"""Of which the best on dev is chosen; without dev, the first. The best order of a text may not be found on that text."""
+"""Of which the best on dev is chosen, never on the text that is scored; without dev, the first."""
 MAX_ORDER = 7
 """257^7 is the largest power in 64 bits."""
 MAX_TRAINING_BYTES = 1 << 25
