@@ -124,6 +124,8 @@ def _group_by_tokens(steps: Sequence[Step], least: float) -> list[list[Step]]:
 
 def _pool(group: Sequence[Step]) -> Step:
     """The last step of a group, with the means over all its targets."""
+    if len(group) == 1:
+        return group[0]
     tokens = sum(step.tokens for step in group)
     loss, accuracy = (
         sum(step.tokens * value for step, value in zip(group, values, strict=True)) / max(1, tokens)

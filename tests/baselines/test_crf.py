@@ -85,7 +85,8 @@ class TestWithCRFsuite:
         flipped = [replace(one, tags=(*one.tags[:-1], "O" if one.tags[-1] == "B-P" else "B-P")) for one in training]
         rare, frequent = (ConditionalRandomField.fit(training, dev) for dev in (training, flipped))
         assert (rare.min_frequency, frequent.min_frequency) == (1, 3), "words that occur once mislead"
-        assert frequent.model == crf.train_field(sorted(training, key=lambda one: one.words), {"feature.minfreq": 3})
+        options = {"feature.minfreq": 3, **dict(zip(("c1", "c2"), frequent.penalties, strict=True))}
+        assert frequent.model == crf.train_field(sorted(training, key=lambda one: one.words), options)
         assert ConditionalRandomField.fit(training).model == rare.model, "nothing else of dev is learned"
 
     def test_the_penalties_are_those_that_are_right_on_dev(self, monkeypatch):

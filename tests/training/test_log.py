@@ -147,7 +147,7 @@ def test_a_batch_of_one_text_is_no_spike():
 def test_the_points_of_a_curve_hold_every_target_once(max_points: int):
     rng = np.random.default_rng(5)
     steps = [make_step(n, int(rng.integers(1, 301)), float(rng.random()), float(rng.random())) for n in range(1, 500)]
-    validation = Validation(211, 1.0, 0.5, 1.0, None)
+    validation = Validation(211, 1.0, 0.5, None, 1.0)
     records = [*steps[:211], validation, *steps[211:]]
     points = pool_steps(records, max_points)
     assert len(points) <= max_points + 1 and {211, 499} <= {point.number for point in points}

@@ -46,7 +46,9 @@ def draw_curves(records: Sequence[Step | Validation], unit: str) -> list[Chart]:
         line_chart(table, "step", "accuracy", "set", title="Accuracy", x_title="step", y_title=f"% of {unit}s"),
     ]
     num_steps, num_points = (sum(one == "train" for one in names) for names in (_set_names(records), table["set"]))
-    note = f"train: means over {num_steps / num_points:.0f} steps, by {unit}s" if num_steps >= 2 * num_points else ""
+    note = (
+        f"train: means over {num_steps / num_points:.0f} steps, by {unit}s" if num_steps >= 2 * num_points > 0 else ""
+    )
     named = [chart.with_note(note).with_name(name) for chart, name in zip(charts, ("loss", "accuracy"), strict=True)]
     scores = [row for row in table.rows() if row["score"] is not None]
     if not scores:
