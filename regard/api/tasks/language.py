@@ -50,11 +50,11 @@ def generate_stream(
     options: GenerationOptions | None = None,
     device: str = "auto",
 ) -> Iterator[tuple[str, Iterator[str]]]:
-    """Each prompt, as many times as there are samples, with its continuation, piece by piece as it is generated.
+    """Each prompt, as many times as there are samples, with its continuation, chunk by chunk as it is generated.
 
-        for prompt, pieces in regard.generate_stream("runs/shakespeare", ["ROMEO:"]):
-            for piece in pieces:
-                print(piece, end="", flush=True)
+        for prompt, chunks in regard.generate_stream("runs/shakespeare", ["ROMEO:"]):
+            for chunk in chunks:
+                print(chunk, end="", flush=True)
 
     The texts are those of `generate`. A text that is not read to its end is not generated to its end.
     """
