@@ -73,11 +73,11 @@ class ByteNGram:
         return f"byte {self.order}-gram, Witten-Bell"
 
     @classmethod
-    def choose(cls, documents: Sequence[str], dev: Sequence[str]) -> Self:
+    def choose(cls, documents: Sequence[str], dev: Sequence[str]) -> "ByteNGram":
         """The n-grams of documents, of the order that needs the fewest bits for dev."""
         longest = cls.fit(documents, max(ORDERS))  # the tables of an order hold those of all shorter ones
 
-        def cut(order: int) -> Self:
+        def cut(order: int) -> "ByteNGram":
             return replace(longest, tables=longest.tables[:order])
 
         score = (lambda one: -sum(map(one.bits, dev))) if any(dev) else None

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from regard.baselines.scoring import tag_f1
 from regard.baselines.selection import choose_in_turn, spaced
@@ -52,7 +52,7 @@ class ConditionalRandomField:
         return f"conditional random field ({choice}{part if is_part else ''})"
 
     @classmethod
-    def fit(cls, sentences: Sequence[TaggedSentence], dev: Sequence[TaggedSentence] = ()) -> Self:
+    def fit(cls, sentences: Sequence[TaggedSentence], dev: Sequence[TaggedSentence] = ()) -> "ConditionalRandomField":
         """Train on at most 2 million words times tags, evenly spaced; the settings are the best on dev.
 
         The order of sentences changes nothing.
@@ -62,7 +62,7 @@ class ConditionalRandomField:
             raise DataError("no tagged words to learn from; expected at least one sentence")
         selected = sorted(_limit_size(occupied), key=lambda one: (one.words, one.tags))
 
-        def fit_one(min_frequency: int, penalties: tuple[float, float]) -> Self:
+        def fit_one(min_frequency: int, penalties: tuple[float, float]) -> "ConditionalRandomField":
             l1, l2 = penalties
             model = train_field(selected, {"feature.minfreq": min_frequency, "c1": l1, "c2": l2})
             return cls(model, len(selected), len(occupied), min_frequency, penalties)

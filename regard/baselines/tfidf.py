@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class TfidfLogisticRegression:
         return f"TF-IDF + logistic regression ({lengths}, C={self.inverse_regularization:g}{part})"
 
     @classmethod
-    def fit(cls, examples: Sequence[LabeledText], dev: Sequence[LabeledText] = ()) -> Self:
+    def fit(cls, examples: Sequence[LabeledText], dev: Sequence[LabeledText] = ()) -> "TfidfLogisticRegression":
         """Train on at most 100,000 texts and 20 million characters, evenly spaced; its settings are the best on dev.
 
         The order of texts changes nothing.
@@ -85,7 +85,7 @@ class TfidfLogisticRegression:
         texts = [_join_pair(example) for example in selected]
         weighted = {MAX_WORDS[0]: _weigh_words(texts, len(classes), MAX_WORDS[0])}
 
-        def fit_one(max_words: int, c: float) -> Self:
+        def fit_one(max_words: int, c: float) -> "TfidfLogisticRegression":
             if max_words not in weighted:
                 weighted[max_words] = _weigh_words(texts, len(classes), max_words)
             vectorizer, features = weighted[max_words]

@@ -1,6 +1,5 @@
 """How models of one stack read a text: whole texts, pairs of texts, words one by one, documents."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +16,7 @@ from regard.inspection.example import (
 )
 from regard.languages import word_spans
 from regard.model.single_stack import DecoderOnly, EncoderOnly
+from regard.tasks.generate import PromptTokenizer
 
 ALL_TOKENS = MAX_TOKENS * 1000
 """Texts are not truncated: what is too long to inspect is refused."""
@@ -31,8 +31,11 @@ class TextReader(Protocol):
 class ModelOfTexts(Protocol):
     """What predicts for texts by a model of one stack: a classifier, a tagger, a language model …"""
 
-    model: EncoderOnly | DecoderOnly
-    tokenizer: Any
+    @property
+    def model(self) -> EncoderOnly | DecoderOnly: ...
+
+    @property
+    def tokenizer(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -77,23 +80,11 @@ class SeparateWords:
         return TokenizedText(text, tuple(encoded.ids), tokens, tuple(word_ids), words, special_tokens_mask)
 
 
-class DocumentTokens(Protocol):
-    """What is needed of the tokenizer of a causal language model."""
-
-    bos_id: int
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]: ...
-
-    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]: ...
-
-
 @dataclass(frozen=True)
 class Document:
     """The beginning of a document, as a causal language model reads it."""
 
-    tokenizer: DocumentTokens
+    tokenizer: PromptTokenizer
 
     def read(self, text: str) -> TokenizedText:
         (ids,) = self.tokenizer.encode([text])

@@ -30,7 +30,7 @@ ByteDecoder = Callable[[int], bytes]
 
 
 class PromptTokenizer(Protocol):
-    """What a language model needs of its tokenizer."""
+    """What a language model, and what shows one, needs of its tokenizer."""
 
     bos_id: int
     eos_id: int
@@ -46,6 +46,12 @@ class PromptTokenizer(Protocol):
 
     def byte_decoder(self, prompt: Sequence[int]) -> ByteDecoder:
         """What gives, for each token after a prompt, the bytes that it adds; these may end inside a character."""
+        ...
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]: ...
+
+    def spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """The characters of a text that each of its tokens covers."""
         ...
 
 

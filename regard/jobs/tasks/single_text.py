@@ -314,6 +314,9 @@ class SingleTextTask(ABC):
         return self.evaluate(run, predictor, pairs)
 
     @abstractmethod
+    def write_scores(self, run: Run, name: str, evaluation: Any, files: Sequence[str] = ()) -> None: ...
+
+    @abstractmethod
     def evaluate(self, run: Run, predictor: Any, pairs: Sequence[Pair], set_name: str = "") -> Any: ...
 
     def tabulate_mistakes(self, evaluation: Any) -> "Table":
