@@ -35,7 +35,7 @@ def choose_groups(
 
 
 def _spare(groups: Mapping[Group, Weights], rest: Sequence[Group], name: str) -> list[Group]:
-    """The groups of the rest whose labels other groups of it have too: what only a held-out text has is never learned."""
+    """The groups of the rest whose labels others of it have, too: what only a held-out text has is never learned."""
     totals: Counter[str] = Counter()
     for group in rest:
         totals.update(groups[group])
