@@ -11,6 +11,8 @@ from regard.errors import ConfigError
 from regard.formats.files import format_suffix
 from regard.formats.labeled.recognition import recognize
 from regard.formats.registry import find_reader
+from regard.formats.text import read_lines
+from regard.formats.unsupported import require_text_suffix
 from regard.jobs.run_kind import require_task
 from regard.jobs.tasks.task import Task
 from regard.run import open_run
@@ -66,7 +68,20 @@ def guess_task(files: Sequence[str]) -> str | None:
         suffix = format_suffix(path)
         if suffix in UNNAMED_SUFFIXES and path.is_file() and find_reader(suffix) is None:
             raise ConfigError(f"{path}: does not say what to train for; name it with --task: {', '.join(MODULES)}")
+    if len(paths) % 2 and all(map(_is_text, paths)):
+        raise ConfigError(
+            f"{paths[-1]}: a text file without a partner does not say what to train for; name it with --task: "
+            f"{', '.join(MODULES)}. The first needs two aligned files"
+        )
     return None
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a file has lines of plain text, without columns."""
+    if not path.is_file() or find_reader(format_suffix(path)) is not None:
+        return False
+    require_text_suffix(path)
+    return "\t" not in next(read_lines(path), "")
 
 
 def complete_task(config: Config) -> Config:
