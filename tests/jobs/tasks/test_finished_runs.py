@@ -17,24 +17,19 @@ from regard.data.batch import DataPosition
 from regard.errors import RegardError
 from regard.formats.labeled import write_tagged_sentences
 from regard.jobs.evaluate import read_set_scores
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.run_kind import KINDS
 from regard.jobs.tasks.opponents import read_stored_pairs
-from regard.jobs.tasks.registry import get_task, task_of
+from regard.jobs.tasks.registry import get_task, open_predictor, task_of
 from regard.run import Run
 from regard.tasks.classify.examples import restore_example
-from regard.tasks.stored_parts import split_parts
 from regard.tasks.tag.examples import restore_sentence
 from regard.training import log
 from tests.jobs.tasks.conftest import PREDICT
 
-TASKS = get_args(TaskName)
+TASKS = [name for name in get_args(TaskName) if name != "embed"]
+"""Not embed, whose loss depends on the other rows of a batch: tests/jobs/tasks/embedding has its like."""
 of_every_task = pytest.mark.parametrize("task", TASKS)
-of_tasks_with_classes = pytest.mark.parametrize("task", [name for name in TASKS if name != "embed"])
-"""Not embed, whose baseline depends on the rows of a batch: tests/jobs/tasks/embedding."""
-INSPECTED = ("translate", "classify")
-"""The tasks whose runs `regard look` reads."""
 METHODS = {"translate": "translate", "classify": "classify", "tag": "tag", "causal-lm": "generate", "masked-lm": "fill"}
-METHODS["embed"] = "embed"
 """What the model of a run can do, and no other."""
 TEXTS = ["the king sees a dog", "Ann", "a superb film in Rome, and the old house under the tree sleeps"]
 Finished = Callable[[str], Run]
@@ -61,7 +56,7 @@ def test_the_weights_that_are_kept_have_the_loss_that_they_were_kept_for(task: s
         assert validation.score.value == pytest.approx(score.value, rel=1e-4)
 
 
-@of_tasks_with_classes
+@of_every_task
 def test_the_baseline_loss_is_that_of_a_model_that_ignores_its_input(task: str, finished: Finished):
     """More than nothing, and less than that of a model which knows not even the frequencies."""
     run, task_object = finished(task), get_task(task)
@@ -77,18 +72,15 @@ def test_the_scores_of_the_test_set_are_written_with_a_row_for_each_example(task
     run, task_object = finished(task), get_task(task)
     stored = read_set_scores(run, "test") if task != "translate" else None
     table = run.read_json(run.scores("test"))
-    main = table["scores"].get(task_object.main_score) or next(iter(table["scores"].values()))
-    assert main["low"] <= main["value"] <= main["high"] and main["signature"]
+    main = table["scores"][task_object.main_score]
+    assert main["low"] <= main["value"] <= main["high"] and main["signature"] and table["loss"] > 0
     config = run.load_config()
     pairs = task_object.open_data(run, config).test.pairs()
     evaluation = task_object.evaluate(run, task_object.load_predictor(run.folder, "cpu"), pairs, "test")
     assert {name: score.value for name, score in evaluation.scores.items()} == pytest.approx(
         {name: score["value"] for name, score in table["scores"].items()}, rel=1e-5
     )
-    if task == "embed":
-        assert evaluation.loss is table["loss"] is None  # that of what batch?
-    else:
-        assert evaluation.loss == pytest.approx(table["loss"], rel=1e-5) > 0
+    assert evaluation.loss == pytest.approx(table["loss"], rel=1e-5)
     path = run.sentence_scores("test") if task == "translate" else run.example_scores("test")
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -120,16 +112,37 @@ def load_model(run: Run) -> torch.nn.Module:
 
 
 @of_every_task
-def test_a_run_is_inspected_or_what_fits_it_is_named(task: str, finished: Finished, tmp_path: Path):
+def test_a_run_is_inspected(task: str, finished: Finished, tmp_path: Path):
     run, page = finished(task), tmp_path / "look.html"
-    try:
-        regard.look(run.folder, "the old king sees a dog", sentences=3, out=page)
-    except RegardError as refusal:
-        assert task not in INSPECTED
+    inspection = regard.look(run.folder, "the old king sees a dog", measure=task == "classify", out=page)
+    assert "king" in page.read_text(encoding="utf-8") and inspection.as_dict()
+
+
+@of_every_task
+def test_heads_are_measured_on_the_dev_set_and_words_in_context(task: str, finished: Finished, tmp_path: Path):
+    run, file = finished(task), tmp_path / "dog.txt"
+    table = regard.heads(run.folder, sentences=3)
+    config = run.load_config().model
+    assert len(table.facts) == config.heads * len(config.attention_names()) and table.corpus_name == "the run's dev set"
+    file.write_text("the old dog sees a king\na dog sleeps under the tree\nthe dog hears it\n", encoding="utf-8")
+    senses = regard.senses(run.folder, "dog", file)
+    assert len(senses.occurrences) == 3 and senses.layers[0].layer == "static"
+
+
+@of_every_task
+def test_only_translators_are_pruned_and_exported(task: str, finished: Finished, tmp_path: Path):
+    run = finished(task)
+    if task == "translate":
+        return
+    for refused in (
+        lambda: regard.prune(run.folder, tmp_path / "half"),
+        lambda: regard.export(run.folder, to="marian", out=tmp_path / "marian"),
+    ):
+        with pytest.raises(RegardError) as refusal:
+            refused()
         command = get_task(task).next_commands(str(run.folder))[0]
-        assert command in str(refusal) and "\n" not in str(refusal)
-    else:
-        assert "king" in page.read_text(encoding="utf-8")
+        assert command in str(refusal.value) and "\n" not in str(refusal.value)
+    assert not list(tmp_path.iterdir())
 
 
 @of_every_task
@@ -152,9 +165,9 @@ def test_a_run_can_be_moved_and_is_opened_by_its_task_alone(task: str, finished:
         assert [method for method in METHODS.values() if hasattr(model, method)] == [METHODS[task]]
     for other in TASKS:
         if other != task:
-            with pytest.raises(RegardError, match=f"was trained with --task {task}, not --task {other}"):
+            with pytest.raises(RegardError, match=rf"\(--task {task}\), and cannot {KINDS[other].ability}"):
                 regard.load(moved, task=other)
-            with pytest.raises(RegardError, match=f"was trained with --task {task}, not --task {other}"):
+            with pytest.raises(RegardError, match=rf"\(--task {task}\), and cannot {KINDS[other].ability}"):
                 open_predictor(moved, other, "cpu")
 
 
@@ -166,13 +179,9 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
             lines = "".join(f"{getattr(pair, side)}\n" for pair in pairs)
             (folder / f"again.{side}").write_text(lines, encoding="utf-8")
         return [folder / "again.source", folder / "again.target"]
-    path = (
-        folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt", "embed": "again.tsv"}[task]
-    )
+    path = folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt"}[task]
     if task == "tag":
         write_tagged_sentences(path, map(restore_sentence, pairs))
-    elif task == "embed":
-        path.write_text("".join("\t".join(split_parts(pair.source)) + "\n" for pair in pairs), encoding="utf-8")
     elif task == "classify":
         rows = [f"{example.text},{example.labels[0]}" for example in map(restore_example, pairs)]
         path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
@@ -181,7 +190,7 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
     return [path]
 
 
-@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm", "embed"])
+@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm"])
 def test_a_file_of_the_test_set_has_the_scores_of_the_test_set(task: str, finished: Finished, tmp_path: Path):
     """The set that training stored, and its file read again: the same examples, model and opponents."""
     run = Run(Path(shutil.copytree(finished(task).folder, tmp_path / "run")))
@@ -213,5 +222,4 @@ def test_both_paths_of_a_task_have_the_same_loss(task: str, finished: Finished):
     assert type(modules[0].forward_path) is not type(modules[1].forward_path)
     for mine, theirs in zip(*(module(batch) for module in modules), strict=True):
         assert_close(mine, theirs, rtol=1e-9, atol=1e-9, check_dtype=False)
-    if task != "embed":
-        assert modules[0].loss.label_smoothing == config.train.label_smoothing
+    assert modules[0].loss.label_smoothing == config.train.label_smoothing

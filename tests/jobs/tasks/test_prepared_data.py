@@ -9,6 +9,8 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config, TaskName
+from regard.data.doctor import Diagnosis
+from regard.data.label_doctor import LABEL_KINDS
 from regard.data.store import Texts
 from regard.errors import ConfigError
 from regard.jobs import load
@@ -19,10 +21,7 @@ from regard.jobs.train.training_data import read_texts_manifest
 from regard.run import Run
 from tests.jobs.tasks.language.conftest import write_text
 
-TASKS = get_args(TaskName)
-of_independent_rows = pytest.mark.parametrize("task", [name for name in TASKS if name != "embed"])
-"""Not embed, whose rows are several texts with ids between them: a batch has fewer tokens than its rows, and padding
-beyond its budget. tests/tasks/embed cuts its batches."""
+TASKS = [task for task in get_args(TaskName) if task != "embed"]  # which has tests of its own, with other files
 of_every_task = pytest.mark.parametrize("task", TASKS)
 DOCUMENTS = ("causal-lm", "masked-lm")
 ConfigOf = Callable[..., Config]
@@ -95,7 +94,7 @@ def test_what_is_prepared_is_not_prepared_again(task: str, config_of: ConfigOf, 
     assert len(data.train) > 0 and run.has_checksum(run.tokenizer())
 
 
-@of_independent_rows
+@of_every_task
 def test_the_size_of_an_epoch_is_that_of_its_batches(task: str, config_of: ConfigOf, tmp_path: Path):
     run, config = Run(tmp_path / "run"), config_of(task)
     data, task_object = prepare(run, config), get_task(task)
@@ -220,3 +219,24 @@ def test_the_opponents_of_a_task_with_labels_predict_for_every_example(task: str
             opponent: [list(answer) for answer in answers] for opponent, answers in alone.answers.items()
         }
         assert {len(answers) for answers in alone.answers.values()} == {len(pairs)}
+
+
+def test_what_flatters_scores_is_noted_before_training(config_of: ConfigOf, tmp_path: Path):
+    """A phrase of a training text in dev, one text with two answers, a class of one text, a name in two cases."""
+    texts = [(f"a long film number {n} was seen by us", "good" if n % 2 else "bad") for n in range(61)]
+    texts += [(texts[3][0], "bad"), ("something else", "Good"), ("yet another thing", "rare")]
+    sets = {"train": texts, "dev": [("film number 7 was seen", "good"), ("never seen words here", "bad")]}
+    for name, rows in sets.items():
+        lines = [f'"{text}","{label}"' for text, label in rows]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["text,label", *lines]) + "\n", encoding="utf-8")
+    files = {f"data.{name}": [str(tmp_path / f"{name}.csv")] for name in sets} | {"data.test": []}
+    run, config = Run(tmp_path / "run"), settings.with_values(config_of("classify"), files)
+    write_texts(run, config)
+    notes = {note.split(": ")[1]: note for note in read_texts_manifest(run).notes if note.count(": ") > 2}
+    assert set(notes) == {"part", "contradiction", "tiny_class", "similar_classes"}
+    assert "dev.csv:2" in notes["part"] and "train.csv:9" in notes["part"] and "leave this file out" in notes["part"]
+    assert notes["part"].startswith("dev: part: 1 text, 50.0%") and "train.csv:63" in notes["contradiction"]
+    assert "'rare': 1" in notes["tiny_class"] and "'Good' and 'good'" in notes["similar_classes"]
+    stored = run.read_json(run.doctor)
+    restored = Diagnosis.from_dict(stored, LABEL_KINDS)  # whose missing classes have no location
+    assert "missing_class" in {finding.kind.name for finding in restored.findings} and restored.as_dict() == stored
