@@ -1,6 +1,6 @@
 """An index folder: the one place that knows the name of every file in it.
 
-    index.json                       what the index is made of, and of how many documents, passages and terms
+    index.json                       what the index is made of, and of how many documents and passages
     checksums.json                   SHA-256 of every other file, verified when the index is changed
     documents/{ids,titles,texts}.*   the documents, as UTF-8 with offsets
     documents/order                  the documents, sorted by id (int32)

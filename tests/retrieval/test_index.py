@@ -319,5 +319,17 @@ def test_a_text_that_is_not_utf8_is_refused_where_it_is_read(tmp_path: Path):
         index.documents[0]
 
 
+def test_one_document_is_an_index_too(tmp_path: Path):
+    one, other = SearchDocument("a", "", "heat in a slab"), SearchDocument("b", "", "drag")
+    index = make(tmp_path / "idx", [one])
+    (found,) = index.search(["heat"], embed(["heat"]), 10)
+    assert [list(ranking.documents) for ranking in (found.bm25, found.dense, found.fused)] == [[0], [0], [0]]
+    (nothing,) = index.search(["drag"], embed(["drag"]), 10)
+    assert not len(nothing.bm25.documents) and list(nothing.fused.documents) == [0]
+    grown = change_index(tmp_path / "idx", Additions(lambda: iter([other]), encoder()))
+    assert list(grown.search(["drag"], embed(["drag"]), 1)[0].fused.documents) == [1]
+    assert len(change_index(tmp_path / "idx", deleted=["a"]).documents) == 1
+
+
 def test_the_toy_encoder_has_windows():
     assert max(len(token_spans(one.content)) for one in documents(N)) > WINDOW
