@@ -148,6 +148,7 @@ def table(scratch: Path, counts: Mapping[str, int]) -> Iterator[str]:
     yield f"| {' | '.join(headings)} |"
     yield "|---" * len(headings) + "|"
     exact: dict[int, list[list[int]]] = {}
+    bm25 = 0.0
     for kind, count in counts.items():
         if kind == "hnsw" and find_spec("usearch") is None:
             yield f"| hnsw | usearch is not installed |{' |' * (len(headings) - 2)}"

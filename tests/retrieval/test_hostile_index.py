@@ -1,4 +1,4 @@
-"""An index that others have made, with checksums that fit: whatever it holds, a sentence says so and nothing changes."""
+"""An index that others have made, with checksums that fit: damage is said in a sentence, and nothing changes."""
 
 import json
 import shutil
@@ -47,15 +47,19 @@ def change_dim(dim: int) -> Change:
     return change
 
 
-def swell(*names: str) -> Change:
-    """64 GB of zeros in each file."""
+def swell(name: str) -> Change:
+    """64 GB of zeros."""
 
     def change(idx: Path) -> None:
-        for name in names:
-            with (idx / name).open("wb") as file:
-                file.truncate(SPARSE)
+        with (idx / name).open("wb") as file:
+            file.truncate(SPARSE)
 
     return change
+
+
+def swell_terms(idx: Path) -> None:
+    (idx / "bm25" / "terms.text").write_bytes(b"")
+    swell("bm25/terms.offsets")(idx)
 
 
 def link_out(idx: Path) -> None:
@@ -77,7 +81,7 @@ HOSTILE: dict[str, tuple[str, Change]] = {
     "postings that do not ascend": (FLOAT, edit("bm25/postings.documents", np.int32, lambda d: d * 0)),
     "counts of nothing": (FLOAT, edit("bm25/postings.counts", np.int32, lambda c: c * 0)),
     "huge titles": (FLOAT, swell("documents/titles.offsets")),
-    "huge terms": (FLOAT, lambda idx: ((idx / "bm25" / "terms.text").write_bytes(b""), swell("bm25/terms.offsets")(idx))),
+    "huge terms": (FLOAT, swell_terms),
     "a device": (FLOAT, link_out),
     "terms that are not UTF-8": (FLOAT, edit("bm25/terms.text", np.uint8, lambda t: t | 128)),
 }  # fmt: skip
