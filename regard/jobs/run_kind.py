@@ -10,6 +10,7 @@ KINDS = {
     "tag": ("a tagger", "regard tag {run} < text"),
     "causal-lm": ("a causal language model", 'regard generate {run} "a prompt"'),
     "masked-lm": ("a masked language model", 'regard fill {run} "The film was [MASK]."'),
+    "denoise": ("a denoiser", "regard evaluate {run} text.fr"),
     "embed": ("an embedding model", 'regard similar {run} "a text" "another"'),
 }
 """By task: what its runs are, and a command that uses one."""

@@ -121,6 +121,10 @@ class SingleTextTask(ABC):
         """The lines that a tokenizer is trained on."""
         return (part for text in texts for part in text.replace(SEPARATOR, "\n").split("\n"))
 
+    def control_symbols(self, run: Run, config: Config) -> tuple[str, ...]:
+        """The tokens of a new vocabulary that no text is encoded with."""
+        return (MASK_TOKEN,)
+
     def store_rows(self, run: Run, name: str, tokenizer: Any, labels: Any, config: Config) -> None:
         """Store the ids of a set."""
         sizes = self.id_limits(tokenizer, labels)
@@ -353,7 +357,8 @@ class SingleTextTask(ABC):
         texts, wanted = Texts(run.store, "train.source"), config.data.vocab_size
         with stage("training the tokenizer"):
             lines = self.split_for_tokenizer(texts)
-            tokenizer = tokenizer_module.train_tokenizer(lines, wanted, config.data.tokenizer, (MASK_TOKEN,))
+            symbols = self.control_symbols(run, config)
+            tokenizer = tokenizer_module.train_tokenizer(lines, wanted, config.data.tokenizer, symbols)
         with atomic_write(path) as temporary:
             temporary.write_bytes(tokenizer.model)
         run.record_checksums(path)
