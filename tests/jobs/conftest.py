@@ -27,6 +27,7 @@ OF_TASKS = {
     "tag": ("train.accumulate_batches=2",),
     "causal-lm": ("data.max_length=29",),
     "masked-lm": ("data.max_length=29", "masked_lm.documents=blank-line", "masked_lm.mask_scheme=80/10/10"),
+    "denoise": ("data.max_length=31", "denoise.target=spans"),
 }
 """Settings of each task, which differ in where their noise comes from."""
 
@@ -60,6 +61,7 @@ def config_of(files: Path, reviews: Path, tagged: Path, documents: dict[str, Pat
         "tag": {name: [tagged / f"{name}.conll"] for name in SETS},
         "causal-lm": {"train": [documents["one"]]},
         "masked-lm": {"train": [documents["many"]]},
+        "denoise": {"train": [files / "train.en", files / "train.fr"]},
     }
 
     def make(task: str, *changes: str) -> Config:

@@ -1,7 +1,7 @@
 """Noise: spans of a text are hidden from the encoder, and the decoder writes the text again, or the spans alone.
 
-All draws come from (seed, epoch) and from the text itself: every epoch has other spans, a resumed run the same ones, and
-the noise of a text does not depend on the batch that it is in.
+All draws come from (seed, epoch) and from the text itself: every epoch has other spans, a resumed run the same ones,
+and the noise of a text does not depend on the batch that it is in.
 """
 
 import re
@@ -82,7 +82,7 @@ class SpansAlone:
         return NoisyText(replace_spans(ids, spans, self.masks), target, is_hidden)
 
     def join(self, source: Sequence[int], output: Sequence[int]) -> list[int]:
-        """Every sentinel of the source is replaced by what follows it in the output; one that is missing, by nothing."""
+        """Every sentinel of the source is replaced by what follows it in the output, a missing one by nothing."""
         spans: dict[int, list[int]] = {}
         current: list[int] = []
         for token in output:
@@ -93,10 +93,12 @@ class SpansAlone:
         return [token for part in source for token in (spans.get(part, []) if part in self.masks else [part])]
 
     def _limit(self, spans: Sequence[Span], length: int) -> list[Span]:
-        """As many spans as there are sentinels, and as make the target no longer than the text: batches are cut by it."""
+        """As many spans as there are sentinels, and as keep source and target no longer than the text."""
         kept = list(spans[: len(self.masks)])
-        while sum(end - begin + 1 for begin, end in kept) > length:
-            kept.pop()
+        num_hidden = sum(end - begin for begin, end in kept)
+        while len(kept) > min(num_hidden, length - num_hidden):
+            begin, end = kept.pop()
+            num_hidden -= end - begin
         return kept
 
 

@@ -1,7 +1,6 @@
 """Filling masks: a text with [MASK] in it -> the tokens that a masked language model expects there."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch

@@ -29,9 +29,18 @@ from tests.jobs.tasks.conftest import PREDICT
 TASKS = [name for name in get_args(TaskName) if name != "embed"]
 """Not embed, whose loss depends on the other rows of a batch: tests/jobs/tasks/embedding has its like."""
 of_every_task = pytest.mark.parametrize("task", TASKS)
+SEARCHING = ("translate", "denoise")
+"""The tasks whose validations decode a few examples alone."""
 INSPECTED = ("translate", "classify")
 """The tasks whose runs `regard look` reads."""
-METHODS = {"translate": "translate", "classify": "classify", "tag": "tag", "causal-lm": "generate", "masked-lm": "fill"}
+METHODS = {
+    "translate": "translate",
+    "classify": "classify",
+    "tag": "tag",
+    "causal-lm": "generate",
+    "masked-lm": "fill",
+    "denoise": "restore",
+}
 """What the model of a run can do, and no other."""
 TEXTS = ["the king sees a dog", "Ann", "a superb film in Rome, and the old house under the tree sleeps"]
 Finished = Callable[[str], Run]
@@ -53,7 +62,7 @@ def test_the_weights_that_are_kept_have_the_loss_that_they_were_kept_for(task: s
         assert evaluation.loss == pytest.approx(best.cost, rel=1e-4)
     else:
         assert evaluation.scores[best.metric].value == pytest.approx(-best.cost, rel=1e-4)
-    if validation.score is not None and task != "translate" and "average" not in best.weights:
+    if validation.score is not None and task not in SEARCHING and "average" not in best.weights:
         (score,) = (one for one in evaluation.scores.values() if one.name == validation.score.name)
         assert validation.score.value == pytest.approx(score.value, rel=1e-4)
 
@@ -160,18 +169,18 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
             lines = "".join(f"{getattr(pair, side)}\n" for pair in pairs)
             (folder / f"again.{side}").write_text(lines, encoding="utf-8")
         return [folder / "again.source", folder / "again.target"]
-    path = folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt"}[task]
+    path = folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt", "denoise": "again.txt"}[task]
     if task == "tag":
         write_tagged_sentences(path, map(restore_sentence, pairs))
     elif task == "classify":
         rows = [f"{example.text},{example.labels[0]}" for example in map(restore_example, pairs)]
         path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
     else:
-        path.write_text(pairs[0].source, encoding="utf-8")
+        path.write_text("\n\n".join(pair.source for pair in pairs), encoding="utf-8")
     return [path]
 
 
-@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm"])
+@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm", "denoise"])
 def test_a_file_of_the_test_set_has_the_scores_of_the_test_set(task: str, finished: Finished, tmp_path: Path):
     """The set that training stored, and its file read again: the same examples, model and opponents."""
     run = Run(Path(shutil.copytree(finished(task).folder, tmp_path / "run")))

@@ -154,14 +154,16 @@ def _score_passage(
 def _show_masks(denoiser: Denoiser, ids: Sequence[int]) -> str:
     """A source for people: each mask is an ellipsis."""
     groups = itertools.groupby(ids, lambda token: token in denoiser.target.masks)
-    parts = ("… " * len(list(group)) if is_mask else denoiser.tokenizer.decode(list(group)) for is_mask, group in groups)
+    parts = (
+        "… " * len(list(group)) if is_mask else denoiser.tokenizer.decode(list(group)) for is_mask, group in groups
+    )
     return " ".join(" ".join(parts).split())
 
 
 def _count_by_frequency(
     texts: Sequence[NoisyText], target_counts: FloatArray, collator: FixedDenoisingCollator, sizes: PassageSizes
 ) -> Counts:
-    """Every target is predicted by the frequencies of the training targets; what is hidden, by the most frequent one."""
+    """Every target is predicted by the frequencies of training targets; what is hidden, by the most frequent one."""
     log_probs = smooth_counts(target_counts)
     nats = np.array([-log_probs[[*text.target, EOS]].sum() for text in texts])
     regular = target_counts.copy()
