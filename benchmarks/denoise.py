@@ -4,9 +4,9 @@
 
 A translator learns for `--minutes`. Another one first learns for `--pretrain-minutes` to rebuild texts of both
 languages, of the same files, and then to translate for the rest of them: `regard train … --task denoise`, then
-`regard train … --from`. Both have the sizes and the vocabulary that are chosen for the first. The minutes are those of whole commands, the
-scoring of the test set included, which is used for nothing else. BLEU of the test set is compared sentence by sentence,
-pooled over the seeds: one bootstrap sample of sentences serves both systems and all seeds.
+`regard train … --from`. Both have the sizes and the vocabulary that are chosen for the first. The minutes are those of
+whole commands, the scoring of the test set included, which is used for nothing else. BLEU of the test set is compared
+sentence by sentence, pooled over the seeds: one bootstrap sample of sentences serves both systems and all seeds.
 
 Every finished cell is kept in results/denoise.json, with the statistics of each sentence and none of its text, and is
 not measured again: interrupt and repeat the command as often as you like. The table and the verdict are in

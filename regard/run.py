@@ -15,6 +15,7 @@
     tensorboard/                  event files of training curves, if train.track asks for them
     text_statistics.json          lengths, characters and sentences of the training text
     pruning.json                  which heads were pruned, and what that cost
+    senses.json                   cosines from which on a word has the same sense
     scores/<set>.json  scores/<set>.sentences.tsv
     ctranslate2/<kind>/           the model for CTranslate2, converted from the best weights on first use
 
@@ -139,6 +140,11 @@ class Run:
     def labels(self) -> Path:
         """The labels or tags that the training data has."""
         return self.folder / "labels.json"
+
+    @property
+    def senses(self) -> Path:
+        """Cosines from which on a word has the same sense, of each layer."""
+        return self.folder / "senses.json"
 
     @property
     def calibration(self) -> Path:

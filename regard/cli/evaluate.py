@@ -24,7 +24,15 @@ def evaluate(
         "zh, ja-mecab, ko-mecab, or flores200:FILE with a local SentencePiece model.",
     ),
     task: str | None = option(
-        MEASUREMENT, "NAME", "What the run was trained for; embed for an imported encoder. Chosen by the run if unset."
+        MEASUREMENT,
+        "NAME",
+        "What the run was trained for; embed for an imported encoder. Chosen by the run if unset. senses, of any run: "
+        "whether a word has the same sense in two sentences.",
+    ),
+    fit: Path | None = option(
+        MEASUREMENT,
+        "FILE",
+        "Pairs on which --task senses chooses its thresholds; a train.jsonl beside FILES if unset.",
     ),
     as_json: bool = flag(OUTPUT, "Print the value, interval and signature of each metric as JSON.", "--json"),
     device: str = DEVICE,
@@ -38,6 +46,7 @@ def evaluate(
       regard evaluate runs/mine test.en test.fr --beam 1 --json
       regard evaluate runs/minilm sts-test.csv --task embed
       regard evaluate runs/reviews test.csv
+      regard evaluate runs/minilm mcl_wic/dev.jsonl --task senses
       regard evaluate runs/mine test.tsv --tokenize flores200:spm.model
 
     Read more: docs/explanation/scores.md and `regard compare --help`.
@@ -56,6 +65,7 @@ def evaluate(
         tokenize=tokenize,
         split_sentences=split_sentences,
         task=task,
+        fit=fit,
         device=device,
     )
     contamination, values = result.describe_contamination(), result.as_dict()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from regard.errors import DataError
 from regard.files import resolve
@@ -13,11 +13,23 @@ from regard.jobs.contamination import describe_contamination, load_trained_sourc
 from regard.jobs.evaluate import tabulate_scores, unused_name
 from regard.jobs.tasks.registry import get_task
 from regard.jobs.tasks.reporting.verdict import describe_opponents
-from regard.jobs.tasks.task import Task
 from regard.metrics import Score
 from regard.progress import track
 from regard.report import Paragraph, Table, TableView, render_fragment
 from regard.run import open_run
+
+
+class ScoredTask(Protocol):
+    """What a page or a terminal says of examples and their main score."""
+
+    @property
+    def example(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def main_score(self) -> str: ...
+
+    def tabulate_mistakes(self, evaluation: Any) -> Table: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +38,7 @@ class TaskFileEvaluation:
 
     evaluation: Any
     """What the task evaluates: scores, loss, opponents, and every example with its prediction."""
-    task: Task
+    task: ScoredTask
     num_examples: int
     example_scores: Path
     """Where a row for each example was written."""

@@ -169,7 +169,9 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
             lines = "".join(f"{getattr(pair, side)}\n" for pair in pairs)
             (folder / f"again.{side}").write_text(lines, encoding="utf-8")
         return [folder / "again.source", folder / "again.target"]
-    path = folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt", "denoise": "again.txt"}[task]
+    path = (
+        folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt", "denoise": "again.txt"}[task]
+    )
     if task == "tag":
         write_tagged_sentences(path, map(restore_sentence, pairs))
     elif task == "classify":
