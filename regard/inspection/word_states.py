@@ -5,18 +5,20 @@ follows.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from regard.data.documents.tokenizer import DocumentTokenizer
 from regard.data.tokenizers.byte_level_bpe import ByteLevelBPE
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.errors import DataError
+from regard.inspection.example import Example, build_span_example
 from regard.inspection.trace import Model, pad_sequences
 from regard.model import masks
 from regard.model.modules import device_of, evaluation_mode
@@ -42,6 +44,29 @@ class Word(Protocol):
     def end(self) -> int: ...
 
 
+def reading_stack(model: Model) -> TransformerStack:
+    """The encoder, or the decoder of a model that has no other stack."""
+    return model.decoder if isinstance(model, DecoderOnly) else model.encoder
+
+
+def name_layers(model: Model) -> list[str]:
+    """The names of all layers, from the embedding table on."""
+    return [STATIC, POSITION, *(f"layer {i}" for i in range(len(reading_stack(model).layers)))]
+
+
+def read_layers(model: Model, sequences: Sequence[Sequence[int]]) -> dict[str, Tensor]:
+    """The states of sequences of ids in each layer: (B, T, D)."""
+    stack, is_causal = reading_stack(model), isinstance(model, DecoderOnly)
+    ids = pad_sequences(sequences, max(0, model.pad)).to(device_of(model))  # an imported vocabulary has no padding
+    attn_mask = masks.causal_mask(ids.shape[1], ids.device) if is_causal else masks.padding_mask(ids, model.pad)
+    path = "decoder" if is_causal else "encoder"
+    with record(model, f"{path}.embed", f"{path}.layers.*.out") as activations:
+        stack(ids, attn_mask, masks.position_ids_of(ids))
+    states = [stack.embedding.tokens(ids), activations[f"{path}.embed"]]
+    states += [activations[f"{path}.layers.{i}.out"] for i in range(len(stack.layers))]
+    return dict(zip(name_layers(model), states, strict=True))
+
+
 @dataclass(frozen=True)
 class WordReader:
     """A model that reads sentences, and its tokenizer."""
@@ -51,43 +76,25 @@ class WordReader:
     max_length: int
 
     @property
-    def stack(self) -> TransformerStack:
-        """The encoder, or the decoder of a model that has no other stack."""
-        return self.model.decoder if isinstance(self.model, DecoderOnly) else self.model.encoder
-
-    @property
     def is_causal(self) -> bool:
         """Whether a word is read without what follows it."""
         return isinstance(self.model, DecoderOnly)
 
-    @property
-    def layers(self) -> list[str]:
-        """The names of all layers, from the embedding table on."""
-        return [STATIC, POSITION, *(f"layer {i}" for i in range(len(self.stack.layers)))]
+    def make_example(self, text: str) -> Example:
+        """The tokens of a text, and its words."""
+        ids, spans = encode_with_spans(self.tokenizer, text, self.max_length)
+        return build_span_example(text, ids, self.tokenizer.convert_ids_to_tokens(ids), spans)
 
     def embed(self, words: Sequence[Word]) -> dict[str, FloatArray]:
         """The vectors of words in each layer: (words, D)."""
         rows = [self._encode(word) for word in words]
-        vectors: dict[str, list[FloatArray | None]] = {name: [None] * len(words) for name in self.layers}
+        vectors: dict[str, dict[int, FloatArray]] = {name: {} for name in name_layers(self.model)}
         with evaluation_mode(self.model), torch.inference_mode():
             for numbers in track(batch_by_length([ids for ids, _ in rows]), "reading sentences"):
-                for name, batch in self._embed_batch([rows[i] for i in numbers]):
-                    for i, vector in zip(numbers, batch, strict=True):
-                        vectors[name][i] = vector
-        return {name: np.stack([x for x in column if x is not None]) for name, column in vectors.items()}
-
-    def _embed_batch(self, rows: Sequence[tuple[list[int], list[int]]]) -> Iterator[tuple[str, list[FloatArray]]]:
-        stack, pad = self.stack, max(0, self.model.pad)  # an imported vocabulary has no padding
-        ids = pad_sequences([row for row, _ in rows], pad).to(device_of(self.model))  # (B, T)
-        attn_mask = masks.causal_padding_mask(ids, -1) if self.is_causal else masks.padding_mask(ids, self.model.pad)
-        path = "decoder" if self.is_causal else "encoder"
-        with record(self.model, f"{path}.embed", f"{path}.layers.*.out") as activations:
-            stack(ids, attn_mask, masks.position_ids_of(ids))
-        states = [stack.embedding.tokens(ids), activations[f"{path}.embed"]]
-        states += [activations[f"{path}.layers.{i}.out"] for i in range(len(stack.layers))]
-        for name, state in zip(self.layers, states, strict=True):
-            table = state.double().cpu().numpy()  # (B, T, D)
-            yield name, [table[b, positions].mean(axis=0) for b, (_, positions) in enumerate(rows)]
+                for name, states in read_layers(self.model, [rows[i][0] for i in numbers]).items():
+                    table = states.double().cpu().numpy()  # (B, T, D)
+                    vectors[name] |= {i: table[b, rows[i][1]].mean(axis=0) for b, i in enumerate(numbers)}
+        return {name: np.stack([found[i] for i in range(len(words))]) for name, found in vectors.items()}
 
     def _encode(self, word: Word) -> tuple[list[int], list[int]]:
         """The ids of a sentence, and the positions of the tokens of the word."""

@@ -31,6 +31,8 @@ from regard.tasks.generate import LanguageModel
 from regard.tasks.translate.translator import Translator
 from regard.training.planning.cost import BYTES_PER_ELEMENT, COPIES_PER_PARAMETER, compute_parameter_counts
 
+UNTRANSLATED = ("denoise",)
+"""Tasks whose encoder-decoders write their own source again."""
 TOLERATED_PARAMETERS = 10_000_000  # beyond those of the weights: no reason to refuse a config, nor to fear one
 LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense_linear, "int8": int8_linear}
 """The kinds of weights that decoding can use, as `--quantize` names them."""
@@ -47,7 +49,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"{run.folder}: has no validated weights yet, so it cannot translate. "
             f"Continue training with `regard train --resume {run.folder}`."
         )
-    if config.model.architecture != "encoder-decoder":
+    if config.model.architecture != "encoder-decoder" or config.task in UNTRANSLATED:
         from regard.jobs.tasks.open_predictor import refuse_run  # with what trains, which translating does without
 
         raise refuse_run(run, config, "translate")
