@@ -74,6 +74,13 @@ class TargetCounts:
 
 
 @dataclass(frozen=True)
+class DenoisingData(LanguageData):
+    """Passages, and how long they are with noise."""
+
+    lengths: MeanLengths
+
+
+@dataclass(frozen=True)
 class RestoredDev:
     """What the decoder writes for the first dev passages."""
 
@@ -163,16 +170,14 @@ class DenoiseTask(LanguageTask):
         texts = _make_collator(FixedDenoisingCollator, tokenizer, run.load_config()).sample(train)
         run.write_json(run.opponents, {"target_counts": count_targets(texts, tokenizer.vocab_size).tolist()})
 
-    def open_data(self, run: Run, config: Config) -> LanguageData:
+    def open_data(self, run: Run, config: Config) -> DenoisingData:
         data = super().open_data(run, config)
-        make_target(config.denoise.target, data.tokenizer)  # before anything is built
-        return data
+        texts = _make_collator(FixedDenoisingCollator, data.tokenizer, config).sample(data.train)
+        sides = ([len(getattr(text, side)) + 1 for text in texts] for side in ("source", "target"))  # EOS included
+        return DenoisingData(**vars(data), lengths=MeanLengths(*(sum(side) / len(side) for side in sides)))
 
-    def mean_lengths(self, data: LanguageData) -> MeanLengths:
-        """With the noise of a training that is about to begin, EOS included."""
-        rows = data.train.source_ids
-        length = len(rows.values) / len(rows) + 1
-        return MeanLengths(length, max(1.0, data.target_share * length))
+    def mean_lengths(self, data: DenoisingData) -> MeanLengths:
+        return data.lengths
 
     def new_model(self, config: Config, tokenizer: SentencePieceText, labels: Any) -> EncoderDecoder:
         torch.manual_seed(config.train.seed)
