@@ -4,7 +4,6 @@ A word is the mean of its tokens. A decoder has read only the text up to the wor
 follows.
 """
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -19,12 +18,11 @@ from regard.data.tokenizers.byte_level_bpe import ByteLevelBPE
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.errors import DataError
 from regard.inspection.example import Example, build_span_example
-from regard.inspection.trace import Model, pad_sequences
+from regard.inspection.trace import Model, get_reading_stack, pad_sequences
 from regard.model import masks
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.single_stack import DecoderOnly
 from regard.model.taps import record
-from regard.model.transformer import TransformerStack
 from regard.progress import track
 from regard.tasks.text_batch import batch_by_length
 
@@ -44,22 +42,17 @@ class Word(Protocol):
     def end(self) -> int: ...
 
 
-def reading_stack(model: Model) -> TransformerStack:
-    """The encoder, or the decoder of a model that has no other stack."""
-    return model.decoder if isinstance(model, DecoderOnly) else model.encoder
-
-
 def name_layers(model: Model) -> list[str]:
     """The names of all layers, from the embedding table on."""
-    return [STATIC, POSITION, *(f"layer {i}" for i in range(len(reading_stack(model).layers)))]
+    return [STATIC, POSITION, *(f"layer {i}" for i in range(len(get_reading_stack(model)[1].layers)))]
 
 
 def read_layers(model: Model, sequences: Sequence[Sequence[int]]) -> dict[str, Tensor]:
     """The states of sequences of ids in each layer: (B, T, D)."""
-    stack, is_causal = reading_stack(model), isinstance(model, DecoderOnly)
+    path, stack = get_reading_stack(model)
+    is_causal = isinstance(model, DecoderOnly)
     ids = pad_sequences(sequences, max(0, model.pad)).to(device_of(model))  # an imported vocabulary has no padding
     attn_mask = masks.causal_mask(ids.shape[1], ids.device) if is_causal else masks.padding_mask(ids, model.pad)
-    path = "decoder" if is_causal else "encoder"
     with record(model, f"{path}.embed", f"{path}.layers.*.out") as activations:
         stack(ids, attn_mask, masks.position_ids_of(ids))
     states = [stack.embedding.tokens(ids), activations[f"{path}.embed"]]
@@ -114,8 +107,5 @@ def encode_with_spans(tokenizer: Any, text: str, max_length: int) -> tuple[list[
         (ids,) = tokenizer.encode([text], max_length)
         return ids, tokenizer.spans(text, max_length)
     (ids,) = tokenizer.encode([text])
-    decode = tokenizer.byte_decoder([])
-    borders = np.cumsum([0, *(len(decode(i)) for i in ids)]).tolist()
-    characters = [i for i, letter in enumerate(text) for _ in letter.encode()]  # byte -> character
-    spans = [(characters[a], characters[b - 1] + 1) if a < b else (0, 0) for a, b in itertools.pairwise(borders)]
+    spans = tokenizer.spans(text, ids)
     return [tokenizer.bos_id, *ids][:max_length], [(0, 0), *spans][:max_length]

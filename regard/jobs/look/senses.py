@@ -12,7 +12,8 @@ from regard.formats import read_lines
 from regard.inspection import embeddings
 from regard.inspection.embeddings import Contextuality, SimilarityScores
 from regard.inspection.example import Example, token_positions
-from regard.inspection.word_states import WordReader, reading_stack
+from regard.inspection.trace import get_reading_stack
+from regard.inspection.word_states import WordReader
 from regard.progress import stage, track
 from regard.report import Chart, Figure, Table, TableView, Value, category_curves, layer_scatter, render_fragment
 
@@ -154,7 +155,7 @@ def _nearest_tokens(
     reader: WordReader, vector: embeddings.Vectors, example: Example, word: str
 ) -> list[tuple[str, float]]:
     word_token_ids = [example.source.ids[i] for i in token_positions(example.source, word)]
-    table = reading_stack(reader.model).embedding.tokens.weight
+    table = get_reading_stack(reader.model)[1].embedding.tokens.weight
     neighbors = embeddings.nearest_neighbors(table, vector, NUM_NEIGHBORS, word_token_ids)
     tokens = reader.tokenizer.convert_ids_to_tokens([i for i, _ in neighbors])
     return list(zip(tokens, (cosine for _, cosine in neighbors), strict=True))

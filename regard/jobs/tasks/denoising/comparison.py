@@ -10,7 +10,7 @@ from regard.jobs.tasks.comparison import TaskComparison, compare_with_first, nam
 from regard.jobs.tasks.denoising.evaluation import DenoisingEvaluation
 from regard.jobs.tasks.language.comparison import make_system, require_runs, require_same_targets
 from regard.jobs.tasks.language.files import count_ratio
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import open_predictor
 from regard.progress import track
 from regard.run import Run, open_run
 from regard.tasks.denoise.denoiser import Denoiser

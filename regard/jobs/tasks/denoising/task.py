@@ -1,7 +1,7 @@
 """Denoising behind the protocol of a task."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -109,6 +109,7 @@ class DenoiseTask(LanguageTask):
     unit: str = "target token"
     target: str = "token"
     main_score: str = "restored"
+    test_file: str = "text.fr"
     data_settings: tuple[str, ...] = ("denoise.documents",)
 
     @property
@@ -212,8 +213,12 @@ class DenoiseTask(LanguageTask):
         target = "text" if config.denoise.target == "text" else "hidden spans"
         return " ".join(["text with masks →", target, *([f"({', '.join(codes)})"] if codes else [])])
 
-    def next_commands(self, folder: str) -> list[str]:
-        return [f"regard evaluate {folder} text.fr"]
+    @property
+    def file_example(self) -> str:
+        return "document"
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        return Texts(run.store, f"{_passages_of('dev')}.source")
 
     def plan_notes(self, config: Config, data: SingleTextData) -> list[str]:
         c = config.denoise
