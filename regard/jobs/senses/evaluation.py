@@ -41,6 +41,7 @@ class SensesTask:
     name: str = "senses"
     example: str = "pair"
     unit: str = "pair"
+    file_example: str = "pair"
     main_score: str = "accuracy"
 
     def tabulate_mistakes(self, evaluation: "SensesEvaluation") -> Table:

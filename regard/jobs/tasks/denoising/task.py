@@ -21,6 +21,7 @@ from regard.errors import DataError
 from regard.files import Finite
 from regard.formats import Pair
 from regard.formats.document_texts import read_documents
+from regard.jobs.run_kind import use_command
 from regard.jobs.tasks.denoising.evaluation import DenoisingEvaluation, evaluate_denoiser, score_restored, smooth_counts
 from regard.jobs.tasks.denoising.files import count_stored_passages, write_denoising_scores
 from regard.jobs.tasks.denoising.languages import MarkedLanguages, name_codes
@@ -216,6 +217,9 @@ class DenoiseTask(LanguageTask):
     @property
     def file_example(self) -> str:
         return "document"
+
+    def next_commands(self, folder: str) -> list[str]:
+        return [use_command(self.name, folder)]
 
     def list_dev_texts(self, run: Run) -> Iterable[str]:
         return Texts(run.store, f"{_passages_of('dev')}.source")
