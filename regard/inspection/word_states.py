@@ -31,7 +31,7 @@ Span = tuple[int, int]
 FloatArray = NDArray[np.float64]
 
 
-class Word(Protocol):
+class PlacedWord(Protocol):
     """A word in its sentence."""
 
     @property
@@ -78,7 +78,7 @@ class WordReader:
         ids, spans = encode_with_spans(self.tokenizer, text, self.max_length)
         return build_span_example(text, ids, self.tokenizer.convert_ids_to_tokens(ids), spans)
 
-    def embed(self, words: Sequence[Word]) -> dict[str, FloatArray]:
+    def embed(self, words: Sequence[PlacedWord]) -> dict[str, FloatArray]:
         """The vectors of words in each layer: (words, D)."""
         rows = [self._encode(word) for word in words]
         vectors: dict[str, dict[int, FloatArray]] = {name: {} for name in name_layers(self.model)}
@@ -89,7 +89,7 @@ class WordReader:
                     vectors[name] |= {i: table[b, rows[i][1]].mean(axis=0) for b, i in enumerate(numbers)}
         return {name: np.stack([found[i] for i in range(len(words))]) for name, found in vectors.items()}
 
-    def _encode(self, word: Word) -> tuple[list[int], list[int]]:
+    def _encode(self, word: PlacedWord) -> tuple[list[int], list[int]]:
         """The ids of a sentence, and the positions of the tokens of the word."""
         ids, spans = encode_with_spans(self.tokenizer, word.sentence, self.max_length)
         positions = [i for i, (begin, end) in enumerate(spans) if begin < word.end and end > word.begin]

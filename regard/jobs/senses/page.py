@@ -9,7 +9,7 @@ from regard.report import Figure, PagePart, Paragraph, Section, Table, TableView
 
 STATIC_NOTE = (
     "A static vector is a row of the embedding table: the same in every sentence, so that its cosine with itself is 1 "
-    "and no sense can be told from another by it. A contextual vector is the state of a layer."
+    "and no sense differs from another by it. A contextual vector is the state of a layer."
 )
 CAUSAL_NOTE = "The model reads from left to right: its vectors know the sentence up to the word, and nothing after it."
 LAYER_NOTE = (

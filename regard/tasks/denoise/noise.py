@@ -16,7 +16,7 @@ from regard.data.store import Corpus
 from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, SentencePieceText
 from regard.data.tokenizers.tokenizer import EOS
 from regard.errors import DataError
-from regard.tasks.denoise.spans import Span, SpanScheme
+from regard.tasks.denoise.spans import HiddenSpan, SpanScheme
 
 MAX_SAMPLE = 2000
 """Texts whose noise is drawn to learn how long sources and targets are, and how frequent each target is."""
@@ -39,7 +39,7 @@ class Target(Protocol):
         """The tokens that stand for spans."""
         ...
 
-    def hide(self, ids: Sequence[int], spans: Sequence[Span]) -> NoisyText: ...
+    def hide(self, ids: Sequence[int], spans: Sequence[HiddenSpan]) -> NoisyText: ...
 
     def join(self, source: Sequence[int], output: Sequence[int]) -> list[int]:
         """The text again, from what the model read and wrote."""
@@ -47,7 +47,7 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True)
-class WholeText:
+class TextTarget:
     """The whole text; every span is the same mask.  Lewis et al. 2020."""
 
     mask: int
@@ -56,7 +56,7 @@ class WholeText:
     def masks(self) -> tuple[int, ...]:
         return (self.mask,)
 
-    def hide(self, ids: Sequence[int], spans: Sequence[Span]) -> NoisyText:
+    def hide(self, ids: Sequence[int], spans: Sequence[HiddenSpan]) -> NoisyText:
         is_hidden = [False] * len(ids)
         for begin, end in spans:
             is_hidden[begin:end] = [True] * (end - begin)
@@ -67,12 +67,12 @@ class WholeText:
 
 
 @dataclass(frozen=True)
-class SpansAlone:
+class SpansTarget:
     """Each span behind its sentinel, which stands for it in the source.  Raffel et al. 2020."""
 
     masks: tuple[int, ...]
 
-    def hide(self, ids: Sequence[int], spans: Sequence[Span]) -> NoisyText:
+    def hide(self, ids: Sequence[int], spans: Sequence[HiddenSpan]) -> NoisyText:
         spans = self._limit(spans, len(ids))
         target: list[int] = []
         is_hidden: list[bool] = []
@@ -92,7 +92,7 @@ class SpansAlone:
                 current.append(token)
         return [token for part in source for token in (spans.get(part, []) if part in self.masks else [part])]
 
-    def _limit(self, spans: Sequence[Span], length: int) -> list[Span]:
+    def _limit(self, spans: Sequence[HiddenSpan], length: int) -> list[HiddenSpan]:
         """As many spans as there are sentinels, and as keep source and target no longer than the text."""
         kept = list(spans[: len(self.masks)])
         num_hidden = sum(end - begin for begin, end in kept)
@@ -102,7 +102,7 @@ class SpansAlone:
         return kept
 
 
-def replace_spans(ids: Sequence[int], spans: Sequence[Span], masks: Sequence[int]) -> list[int]:
+def replace_spans(ids: Sequence[int], spans: Sequence[HiddenSpan], masks: Sequence[int]) -> list[int]:
     """The text with a mask in the place of each span."""
     source: list[int] = []
     position = 0
@@ -189,9 +189,9 @@ def make_target(name: str, tokenizer: SentencePieceText) -> Target:
     """What the decoder writes: `text` or `spans`; a vocabulary without masks is refused."""
     sentinels = find_sentinels(tokenizer)
     if name == "text" and tokenizer.mask_id is not None:
-        return WholeText(tokenizer.mask_id)
+        return TextTarget(tokenizer.mask_id)
     if name == "spans" and sentinels:
-        return SpansAlone(sentinels)
+        return SpansTarget(sentinels)
     missing = MASK_TOKEN if name == "text" else sentinel_of(0)
     raise DataError(
         f"the vocabulary has no token {missing}, which denoise.target={name} needs; leave out --from, so that a "

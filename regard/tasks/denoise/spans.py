@@ -13,7 +13,7 @@ import numpy as np
 from regard.data.store import Array
 
 
-class Span(NamedTuple):
+class HiddenSpan(NamedTuple):
     """The tokens from `begin` to `end`, which is not one of them."""
 
     begin: int
@@ -25,7 +25,7 @@ class SpanScheme(Protocol):
 
     rate: float
 
-    def draw(self, starts_word: Array, rng: np.random.Generator) -> list[Span]:
+    def draw(self, starts_word: Array, rng: np.random.Generator) -> list[HiddenSpan]:
         """The spans of a text, of which it is known which tokens begin a word (T,)."""
         ...
 
@@ -37,7 +37,7 @@ class TextInfilling:
     rate: float = 0.3
     mean_length: float = 3.0
 
-    def draw(self, starts_word: Array, rng: np.random.Generator) -> list[Span]:
+    def draw(self, starts_word: Array, rng: np.random.Generator) -> list[HiddenSpan]:
         is_start = starts_word.copy()
         is_start[:1] = True  # the first token begins a word in any case
         words = np.flatnonzero(is_start)
@@ -45,11 +45,11 @@ class TextInfilling:
         hidden = [length for length in lengths if length]
         begins = rng.permutation(len(words))[: len(hidden)].tolist()
         borders = [*words.tolist(), len(starts_word)]
-        spans: list[Span] = []
+        spans: list[HiddenSpan] = []
         for begin, length in sorted(zip(begins, hidden, strict=True)):
-            span = Span(borders[begin], borders[min(begin + length, len(words))])
+            span = HiddenSpan(borders[begin], borders[min(begin + length, len(words))])
             if spans and span.begin < spans[-1].end:  # a span that begins within another one continues it
-                span = Span(spans[-1].begin, max(spans.pop().end, span.end))
+                span = HiddenSpan(spans[-1].begin, max(spans.pop().end, span.end))
             spans.append(span)
         num_removed = sum(end - begin - 1 for begin, end in spans)  # the masked text is never the longer one
         return insert_empty(spans, min(len(lengths) - len(hidden), num_removed), len(starts_word), rng)
@@ -62,7 +62,7 @@ class SpanCorruption:
     rate: float = 0.15
     mean_length: float = 3.0
 
-    def draw(self, starts_word: Array, rng: np.random.Generator) -> list[Span]:
+    def draw(self, starts_word: Array, rng: np.random.Generator) -> list[HiddenSpan]:
         length = len(starts_word)
         if length < 2 or not self.rate:
             return []
@@ -70,7 +70,7 @@ class SpanCorruption:
         num_spans = min(max(round(num_hidden / self.mean_length), 1), length - num_hidden)
         hidden, visible = (divide(n, num_spans, rng) for n in (num_hidden, length - num_hidden))
         ends = np.cumsum(hidden + visible)  # what is visible comes first
-        return [Span(end - size, end) for end, size in zip(ends.tolist(), hidden.tolist(), strict=True)]
+        return [HiddenSpan(end - size, end) for end, size in zip(ends.tolist(), hidden.tolist(), strict=True)]
 
 
 SPAN_SCHEMES: dict[str, type[TextInfilling] | type[SpanCorruption]] = {"bart": TextInfilling, "t5": SpanCorruption}
@@ -92,7 +92,7 @@ def divide(total: int, parts: int, rng: np.random.Generator) -> Array:
     return np.diff(np.concatenate(([0], cuts, [total])))
 
 
-def insert_empty(spans: list[Span], count: int, length: int, rng: np.random.Generator) -> list[Span]:
+def insert_empty(spans: list[HiddenSpan], count: int, length: int, rng: np.random.Generator) -> list[HiddenSpan]:
     """The spans of a text of this length with empty ones between what is visible and the other masks."""
     if not count:
         return spans
@@ -100,4 +100,4 @@ def insert_empty(spans: list[Span], count: int, length: int, rng: np.random.Gene
     units = [i for i in range(length) if i not in covered or covered[i].begin == i]  # visible tokens and masks
     chosen = np.sort(rng.permutation(len(units) + count)[:count]) - np.arange(count)
     begins = [*units, length]
-    return sorted([*spans, *(Span(begins[i], begins[i]) for i in chosen.tolist())])
+    return sorted([*spans, *(HiddenSpan(begins[i], begins[i]) for i in chosen.tolist())])

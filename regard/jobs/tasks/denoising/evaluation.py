@@ -22,7 +22,7 @@ MAX_RESTORED = 500
 """Passages that the decoder writes itself, spread over the set: a search takes longer than a loss."""
 
 
-class ScoredPassage(NamedTuple):
+class RestoredPassage(NamedTuple):
     """A passage with noise, and how well it is rebuilt."""
 
     text: str
@@ -46,7 +46,7 @@ class DenoisingEvaluation:
     scores: dict[str, Score]
     loss: float
     """Nats per target token."""
-    passages: tuple[ScoredPassage, ...]
+    passages: tuple[RestoredPassage, ...]
     opponents: tuple[OpponentResult, ...] = ()
 
 
@@ -140,15 +140,15 @@ def score_restored(texts: Sequence[NoisyText], outputs: Sequence[Sequence[int]])
 
 def _score_passage(
     denoiser: Denoiser, text: NoisyText, forced: ForcedText, output: Sequence[int] | None
-) -> ScoredPassage:
+) -> RestoredPassage:
     num_hidden, decode = sum(text.is_hidden), denoiser.tokenizer.decode
     whole = decode(denoiser.target.join(text.source, text.target))
     sizes = (len(text.target) + 1, forced.nats, num_hidden, forced.num_correct)  # EOS included
     if output is None:
-        return ScoredPassage(whole, *sizes, 0, 0)
+        return RestoredPassage(whole, *sizes, 0, 0)
     restored = decode(denoiser.target.join(text.source, output))
     found = count_restored(text, output)
-    return ScoredPassage(whole, *sizes, num_hidden, found, _show_masks(denoiser, text.source), restored)
+    return RestoredPassage(whole, *sizes, num_hidden, found, _show_masks(denoiser, text.source), restored)
 
 
 def _show_masks(denoiser: Denoiser, ids: Sequence[int]) -> str:
