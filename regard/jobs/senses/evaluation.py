@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.baselines import OpponentResult, compare_sums
 from regard.baselines.word2vec import Word2Vec
@@ -26,6 +27,8 @@ from regard.progress import stage
 from regard.report import Table
 from regard.run import Run, open_run
 
+Answers = NDArray[np.bool_]
+"""Of each pair: whether an answer is right, or what it is."""
 FIT_NAME = "train.jsonl"
 MAX_FIT_PAIRS = 2000
 """Pairs that a threshold is chosen on, spread over their file: one number for each layer needs no more."""
@@ -68,7 +71,7 @@ class SensesEvaluation:
     pairs: Sequence[WordPair]
     cosines: FloatArray
     threshold: float
-    is_right: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    is_right: Answers
     loss: None = None
 
 
@@ -156,7 +159,7 @@ def _evaluate(
     signature = f"pairs:{len(pairs)}|cosine:raw|word:mean-of-tokens|{reading}|fit:{thresholds.num_pairs}"
     scores = {"accuracy": _score(f"accuracy, {best}", is_right[best], f"{signature}|layer:chosen-where-fitted")}
     scores |= {name: _score(f"accuracy, {name}", is_right[name], signature) for name in contextual if name != best}
-    others = {STATIC_VECTORS: is_right[STATIC]} | _judge_cheaply(run, pairs, fit_pairs, same)
+    others: dict[str, Answers | str] = {STATIC_VECTORS: is_right[STATIC]} | _judge_cheaply(run, pairs, fit_pairs, same)
     ones, reasons = np.ones(len(pairs)), {}
     opponents = []
     for name, right in others.items():
@@ -171,15 +174,15 @@ def _evaluate(
 
 
 def _judge_cheaply(
-    run: Run, pairs: Sequence[WordPair], fit_pairs: Sequence[WordPair], same: FloatArray
-) -> Mapping[str, "FloatArray | str"]:
+    run: Run, pairs: Sequence[WordPair], fit_pairs: Sequence[WordPair], same: Answers
+) -> Mapping[str, "Answers | str"]:
     """Which pairs need no context to be right: with the more frequent answer, and with vectors of word forms."""
     if not fit_pairs:
         reason = "not computed: needs the pairs that thresholds are chosen on; give them with --fit"
         return {"more frequent answer": reason, Word2Vec.name: reason}
     labels = [pair.same_sense for pair in fit_pairs]
     majority = 2 * sum(labels) >= len(labels)
-    judged: dict[str, FloatArray | str] = {"more frequent answer": same == majority}
+    judged: dict[str, Answers | str] = {"more frequent answer": same == majority}
     try:
         with stage("training word2vec"):
             model = Word2Vec(list(_list_texts(run, [*fit_pairs, *pairs])))
@@ -195,9 +198,9 @@ def _judge_cheaply(
 def _list_texts(run: Run, pairs: Sequence[WordPair]) -> dict[str, None]:
     """The sentences of the pairs, each once, and the text that the run was trained on, if it has stored it."""
     sentences = (side.sentence for pair in pairs for side in (pair.first, pair.second))
-    stored = Texts(run.store, "train.source") if run.texts_manifest.exists() else ()
+    stored: Sequence[str] = Texts(run.store, "train.source") if run.texts_manifest.exists() else ()
     return dict.fromkeys([*sentences, *stored])
 
 
-def _score(name: str, is_right: FloatArray, signature: str) -> Score:
+def _score(name: str, is_right: Answers, signature: str) -> Score:
     return ratio_score(name, is_right.astype(float).tolist(), np.ones(len(is_right)).tolist(), signature)

@@ -228,10 +228,10 @@ class SingleTextTask(ABC):
                 f"Lower model.dim, model.layers or train.batch_tokens."
             )
 
-    def build_model(self, config: Config, data: SingleTextData) -> SingleStack:
+    def build_model(self, config: Config, data: SingleTextData) -> Any:
         return self.new_model(config, data.tokenizer, data.labels)
 
-    def new_model(self, config: Config, tokenizer: Any, labels: Any) -> SingleStack:
+    def new_model(self, config: Config, tokenizer: Any, labels: Any) -> Any:
         """A randomly initialized model; the same for the same seed."""
         torch.manual_seed(config.train.seed)
         num_labels = None if labels is None else self.count_outputs(tokenizer, labels)
@@ -251,7 +251,7 @@ class SingleTextTask(ABC):
         collator = self.build_collator(config, data, training=True)
         return Batches(data.train, collator, config.train.batch_tokens, max_length, config.train.seed)
 
-    def build_predictor(self, model: SingleStack, config: Config, data: SingleTextData) -> Any:
+    def build_predictor(self, model: Any, config: Config, data: SingleTextData) -> Any:
         return self.make_predictor(model, data.tokenizer, data.labels, config)
 
     def build_validator(

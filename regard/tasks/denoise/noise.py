@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.data.batch import Batch, collate
 from regard.data.store import Corpus
@@ -149,7 +150,7 @@ class FixedDenoisingCollator(DenoisingCollator):
         return ()
 
 
-def count_targets(texts: Sequence[NoisyText], vocab_size: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def count_targets(texts: Sequence[NoisyText], vocab_size: int) -> NDArray[np.float64]:
     """How often each token is a target: (V,)."""
     ids = [token for text in texts for token in (*text.target, EOS)]
     return np.bincount(ids, minlength=vocab_size).astype(np.float64)
