@@ -29,6 +29,8 @@ from tests.jobs.tasks.conftest import PREDICT
 TASKS = [name for name in get_args(TaskName) if name != "embed"]
 """Not embed, whose loss depends on the other rows of a batch: tests/jobs/tasks/embedding has its like."""
 of_every_task = pytest.mark.parametrize("task", TASKS)
+INSPECTED = [name for name in TASKS if name != "denoise"]
+"""Not denoise: what it reads and writes is the same text, which `regard look` refuses."""
 SEARCHING = ("translate", "denoise")
 """The tasks whose validations decode a few examples alone."""
 METHODS = {
@@ -120,14 +122,21 @@ def load_model(run: Run) -> torch.nn.Module:
     return task_of(run.load_config()).load_predictor(run.folder, "cpu").model
 
 
-@of_every_task
+def test_a_denoiser_is_no_translator_to_look_into(finished: Finished):
+    run = finished("denoise")
+    for refused in (lambda: regard.look(run.folder, "a dog"), lambda: regard.heads(run.folder, sentences=3)):
+        with pytest.raises(RegardError, match=r"is a denoiser \(--task denoise\), and cannot translate; use it with"):
+            refused()
+
+
+@pytest.mark.parametrize("task", INSPECTED)
 def test_a_run_is_inspected(task: str, finished: Finished, tmp_path: Path):
     run, page = finished(task), tmp_path / "look.html"
     inspection = regard.look(run.folder, "the old king sees a dog", measure=task == "classify", out=page)
     assert "king" in page.read_text(encoding="utf-8") and inspection.as_dict()
 
 
-@of_every_task
+@pytest.mark.parametrize("task", INSPECTED)
 def test_heads_are_measured_on_the_dev_set_and_words_in_context(task: str, finished: Finished, tmp_path: Path):
     run, file = finished(task), tmp_path / "dog.txt"
     table = regard.heads(run.folder, sentences=3)
