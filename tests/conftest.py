@@ -115,6 +115,14 @@ def masked_run(documents: dict[str, Path]) -> Run:
 
 
 @pytest.fixture(scope="session")
+def denoiser_run(documents: dict[str, Path]) -> Run:
+    """A denoiser of one language after a few steps."""
+    from tests.jobs.tasks.language.conftest import train
+
+    return train("denoise", documents["many"], documents["many"].parent / "runs" / "denoise")
+
+
+@pytest.fixture(scope="session")
 def run_of(causal_run: Run, masked_run: Run) -> Callable[[str], Run]:
     """The run of a task without labels."""
     return {"causal-lm": causal_run, "masked-lm": masked_run}.__getitem__

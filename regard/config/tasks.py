@@ -6,7 +6,7 @@ from pydantic import Field
 
 from regard.config.base import Settings
 
-TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed"]
+TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed", "denoise"]
 TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "translate": ("loss", "bleu"),
     "classify": ("loss", "accuracy", "macro_f1"),
@@ -14,6 +14,7 @@ TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "causal-lm": ("loss",),
     "masked-lm": ("loss",),
     "embed": ("loss", "mrr", "spearman"),
+    "denoise": ("loss",),
 }
 """What `train.metric` may name: the loss, and what predictions for dev are scored by."""
 TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
@@ -23,6 +24,7 @@ TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
     "causal-lm": ("decoder",),
     "masked-lm": ("encoder",),
     "embed": ("encoder",),
+    "denoise": ("encoder-decoder",),
 }
 """The first is the default."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
@@ -31,6 +33,8 @@ SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
     "train.guided_alignment": ("translate",),
 }
 """Settings outside of the tasks' own sections that only some tasks heed; others refuse them."""
+MASK_RATES = {"bart": 0.3, "t5": 0.15}
+"""What is hidden unless another rate is set."""
 Documents = Literal["file", "blank-line", "line"]
 
 
@@ -78,3 +82,21 @@ class EmbedConfig(Settings):
     """What cosines are divided by before the softmax."""
     both_directions: bool = False
     """Each positive must find its text, too, not only each text its positive."""
+
+
+class DenoiseConfig(Settings):
+    documents: Documents = "line"
+    """What separates examples: files, blank lines, or lines."""
+    scheme: Literal["bart", "t5"] = "bart"
+    """How spans are drawn: words, in Poisson lengths (text infilling); or tokens, in random divisions (T5)."""
+    mask_rate: float | None = Field(default=None, ge=0, lt=1)
+    """Fraction of the words (bart) or tokens (t5) of a text that are hidden; unset: 0.3 and 0.15."""
+    mean_span: float = Field(default=3.0, ge=1, le=1000)
+    """Mean length of a span, in words (bart) or tokens (t5)."""
+    target: Literal["text", "spans"] = "text"
+    """What the decoder writes: the whole text, or the hidden spans alone, which takes a fraction of the time."""
+
+    @property
+    def rate(self) -> float:
+        """The fraction that is hidden."""
+        return MASK_RATES[self.scheme] if self.mask_rate is None else self.mask_rate

@@ -31,7 +31,7 @@ from regard.inspection.pruning.order import (
 )
 from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, load_tokenizers, new_model
-from regard.jobs.run_kind import refuse
+from regard.jobs.run_kind import find_task, refuse
 from regard.jobs.train.events import Note
 from regard.jobs.train.training_data import find_training_store
 from regard.metrics import Score, choose_tokenization, corpus_bleu
@@ -360,5 +360,5 @@ def _references(pairs: Sequence[Pair]) -> list[str]:
 
 def require_translator(config: Config, folder: Path) -> None:
     """Refuse a run that does not translate."""
-    if config.model.architecture != "encoder-decoder":
+    if find_task(config) != "translate":
         raise refuse(Run(folder), config, "be pruned: pruning is measured in BLEU")

@@ -28,6 +28,7 @@ OF_TASKS = {
     "causal-lm": ("data.max_length=29",),
     "masked-lm": ("data.max_length=29", "masked_lm.documents=blank-line", "masked_lm.mask_scheme=80/10/10"),
     "embed": ("embed.batch_rows=13", "embed.both_directions=true"),
+    "denoise": ("data.max_length=31", "denoise.target=spans"),
 }
 """Settings of each task, which differ in where their noise comes from."""
 
@@ -64,6 +65,7 @@ def config_of(
         "causal-lm": {"train": [documents["one"]]},
         "masked-lm": {"train": [documents["many"]]},
         "embed": {name: [related / f"{name}.tsv"] for name in SETS},
+        "denoise": {"train": [files / "train.en", files / "train.fr"]},
     }
 
     def make(task: str, *changes: str) -> Config:

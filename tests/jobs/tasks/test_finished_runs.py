@@ -31,8 +31,19 @@ TASKS = get_args(TaskName)
 of_every_task = pytest.mark.parametrize("task", TASKS)
 of_tasks_with_classes = pytest.mark.parametrize("task", [name for name in TASKS if name != "embed"])
 """Not embed, whose baseline depends on the rows of a batch: tests/jobs/tasks/embedding."""
-METHODS = {"translate": "translate", "classify": "classify", "tag": "tag", "causal-lm": "generate", "masked-lm": "fill"}
-METHODS["embed"] = "embed"
+INSPECTED = [name for name in TASKS if name != "denoise"]
+"""Not denoise: what it reads and writes is the same text, which `regard look` refuses."""
+SEARCHING = ("translate", "denoise")
+"""The tasks whose validations decode a few examples alone."""
+METHODS = {
+    "translate": "translate",
+    "classify": "classify",
+    "tag": "tag",
+    "causal-lm": "generate",
+    "masked-lm": "fill",
+    "embed": "embed",
+    "denoise": "restore",
+}
 """What the model of a run can do, and no other."""
 TEXTS = ["the king sees a dog", "Ann", "a superb film in Rome, and the old house under the tree sleeps"]
 Finished = Callable[[str], Run]
@@ -54,7 +65,7 @@ def test_the_weights_that_are_kept_have_the_loss_that_they_were_kept_for(task: s
         assert evaluation.loss == pytest.approx(best.cost, rel=1e-4)
     else:
         assert evaluation.scores[best.metric].value == pytest.approx(-best.cost, rel=1e-4)
-    if validation.score is not None and task != "translate" and "average" not in best.weights:
+    if validation.score is not None and task not in SEARCHING and "average" not in best.weights:
         (score,) = (one for one in evaluation.scores.values() if one.name == validation.score.name)
         assert validation.score.value == pytest.approx(score.value, rel=1e-4)
 
@@ -117,14 +128,21 @@ def load_model(run: Run) -> torch.nn.Module:
     return task_of(run.load_config()).load_predictor(run.folder, "cpu").model
 
 
-@of_every_task
+def test_a_denoiser_is_no_translator_to_look_into(finished: Finished):
+    run = finished("denoise")
+    for refused in (lambda: regard.look(run.folder, "a dog"), lambda: regard.heads(run.folder, sentences=3)):
+        with pytest.raises(RegardError, match=r"is a denoiser \(--task denoise\), and cannot translate; use it with"):
+            refused()
+
+
+@pytest.mark.parametrize("task", INSPECTED)
 def test_a_run_is_inspected(task: str, finished: Finished, tmp_path: Path):
     run, page = finished(task), tmp_path / "look.html"
     inspection = regard.look(run.folder, "the old king sees a dog", measure=task == "classify", out=page)
     assert "king" in page.read_text(encoding="utf-8") and inspection.as_dict()
 
 
-@of_every_task
+@pytest.mark.parametrize("task", INSPECTED)
 def test_heads_are_measured_on_the_dev_set_and_words_in_context(task: str, finished: Finished, tmp_path: Path):
     run, file = finished(task), tmp_path / "dog.txt"
     table = regard.heads(run.folder, sentences=3)
@@ -156,7 +174,7 @@ def test_a_prediction_does_not_depend_on_its_neighbors(task: str, finished: Fini
     predictor = get_task(task).load_predictor(finished(task).folder, "cpu")
     together = PREDICT[task](predictor, TEXTS)
     alone = [PREDICT[task](predictor, [text])[0] for text in TEXTS]
-    if task == "translate":
+    if task in SEARCHING:
         assert together == alone
     else:
         assert together == [pytest.approx(row, rel=1e-4, abs=1e-5) for row in alone]
@@ -186,7 +204,14 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
             (folder / f"again.{side}").write_text(lines, encoding="utf-8")
         return [folder / "again.source", folder / "again.target"]
     path = (
-        folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt", "embed": "again.tsv"}[task]
+        folder
+        / {
+            "classify": "again.csv",
+            "tag": "again.conll",
+            "causal-lm": "again.txt",
+            "embed": "again.tsv",
+            "denoise": "again.txt",
+        }[task]
     )
     if task == "tag":
         write_tagged_sentences(path, map(restore_sentence, pairs))
@@ -196,11 +221,11 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
         rows = [f"{example.text},{example.labels[0]}" for example in map(restore_example, pairs)]
         path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
     else:
-        path.write_text(pairs[0].source, encoding="utf-8")
+        path.write_text("\n\n".join(pair.source for pair in pairs), encoding="utf-8")
     return [path]
 
 
-@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm", "embed"])
+@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm", "embed", "denoise"])
 def test_a_file_of_the_test_set_has_the_scores_of_the_test_set(task: str, finished: Finished, tmp_path: Path):
     """The set that training stored, and its file read again: the same examples, model and opponents."""
     run = Run(Path(shutil.copytree(finished(task).folder, tmp_path / "run")))
