@@ -14,7 +14,7 @@ from regard.api.terminal import interruptible
 from regard.config import Config
 from regard.errors import ConfigError, RegardWarning
 from regard.jobs.demo import FULL_PRESET, QUICK_PRESET, DemoResult, run_demo
-from regard.jobs.tasks.registry import COLUMN_SETTINGS, complete_task
+from regard.jobs.tasks.registry import COLUMN_OPTIONS, COLUMN_SETTINGS, complete_task
 from regard.jobs.train import fit
 from regard.jobs.train.events import Alarm, Note, TrainingEvent, TrainingInterrupted
 
@@ -159,7 +159,9 @@ def demo(
 def name_columns(task: str | None, text: str | None, text_pair: str | None, label: str | None) -> dict[str, str | None]:
     """The settings of the columns of a table; where no task is named, it is one of labeled text."""
     names = [name for name in COLUMN_SETTINGS if name.startswith(f"{task}.")] or list(COLUMN_SETTINGS)[:3]
-    return dict(zip(names, (text, text_pair, label), strict=True))
+    if label and len(names) < len(COLUMN_OPTIONS):
+        raise ConfigError(f"--label names a column of labels, which --task {task} does not read; leave it out")
+    return dict(zip(names, (text, text_pair, label), strict=False))
 
 
 def merge_values(options: Mapping[str, object], settings: Mapping[str, Any] | None) -> dict[str, Any]:

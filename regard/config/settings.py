@@ -21,7 +21,9 @@ from regard.config.tasks import (
     CausalLMConfig,
     ClassifyConfig,
     EmbedConfig,
+    ExtractConfig,
     MaskedLMConfig,
+    SummarizeConfig,
     TaskName,
 )
 from regard.config.train import TrainConfig
@@ -42,6 +44,8 @@ class Config(Settings):
     causal_lm: CausalLMConfig = CausalLMConfig()
     masked_lm: MaskedLMConfig = MaskedLMConfig()
     embed: EmbedConfig = EmbedConfig()
+    summarize: SummarizeConfig = SummarizeConfig()
+    extract: ExtractConfig = ExtractConfig()
 
     @model_validator(mode="after")
     def metric_fits_task(self) -> Self:

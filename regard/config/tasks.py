@@ -6,7 +6,7 @@ from pydantic import Field
 
 from regard.config.base import Settings
 
-TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed"]
+TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed", "summarize", "extract"]
 TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "translate": ("loss", "bleu"),
     "classify": ("loss", "accuracy", "macro_f1"),
@@ -14,6 +14,8 @@ TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "causal-lm": ("loss",),
     "masked-lm": ("loss",),
     "embed": ("loss", "mrr", "spearman"),
+    "summarize": ("loss", "rouge1", "rouge2", "rougeL"),
+    "extract": ("loss", "rouge1", "rouge2", "rougeL"),
 }
 """What `train.metric` may name: the loss, and what predictions for dev are scored by."""
 TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
@@ -23,10 +25,12 @@ TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
     "causal-lm": ("decoder",),
     "masked-lm": ("encoder",),
     "embed": ("encoder",),
+    "summarize": ("encoder-decoder",),
+    "extract": ("encoder",),
 }
 """The first is the default."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
-    "data.subword_regularization": ("translate", "classify"),
+    "data.subword_regularization": ("translate", "classify", "summarize"),
     "data.concat_augment": ("translate",),
     "train.guided_alignment": ("translate",),
 }
@@ -78,3 +82,25 @@ class EmbedConfig(Settings):
     """What cosines are divided by before the softmax."""
     both_directions: bool = False
     """Each positive must find its text, too, not only each text its positive."""
+
+
+class SummarizeConfig(Settings):
+    text: str = ""
+    """Column of the documents: a name, or a number from 1 on; unset: recognized by its name or its place."""
+    summary: str = ""
+    """Column of the summaries."""
+    beam: int = Field(default=4, ge=1, le=100)
+    """Beam width."""
+    length_penalty: float = Field(default=0.6, ge=0, le=10)
+    """Alpha of the beam search: log-probabilities are divided by length^alpha."""
+
+
+class ExtractConfig(Settings):
+    text: str = ""
+    """Column of the documents: a name, or a number from 1 on; unset: recognized by its name or its place."""
+    summary: str = ""
+    """Column of the summaries."""
+    labels: str = ""
+    """Column of the labels of sentences; unset: the sentences with the best ROUGE against the summary, as computed."""
+    sentences: int | None = Field(default=None, ge=1, le=1000)
+    """Sentences of an extract; unset: as many as the best extracts of the training documents have, on average."""

@@ -11,6 +11,8 @@ KINDS = {
     "causal-lm": ("a causal language model", 'regard generate {run} "a prompt"'),
     "masked-lm": ("a masked language model", 'regard fill {run} "The film was [MASK]."'),
     "embed": ("an embedding model", 'regard similar {run} "a text" "another"'),
+    "summarize": ("an abstractive summarizer", "regard summarize {run} < documents"),
+    "extract": ("an extractive summarizer", "regard summarize {run} < documents"),
 }
 """By task: what its runs are, and a command that uses one."""
 
