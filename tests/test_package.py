@@ -86,6 +86,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "SenseAnalysis": lambda: regard.SenseAnalysis.as_table,
         "SentenceAttention": lambda: regard.load("runs/mine").attention("a dog"),
         "StudyResult": lambda: regard.StudyResult.as_table,
+        "SummaryModel": lambda: regard.SummaryModel.summarize,
         "TaggedText": lambda: regard.TaggedText("Alex", ("Alex",), ("B-PER",), ()),
         "TaskComparison": lambda: regard.TaskComparison.as_dict,
         "TaskFileEvaluation": lambda: regard.TaskFileEvaluation.scores,
@@ -130,6 +131,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "settings": lambda: regard.settings(),
         "similar": lambda: refuse(lambda: regard.similar("runs/mine", "a", "b"), "embeds no text"),
         "similar_files": lambda: refuse(lambda: regard.similar_files("runs/mine", "new.tsv"), "embeds no text"),
+        "summarize_stream": lambda: refuse(lambda: regard.summarize_stream("runs/mine", []), "cannot summarize"),
         "similar_stream": lambda: refuse(lambda: regard.similar_stream("runs/mine", ["a\tb"]), "embeds no text"),
         "tag_stream": lambda: refuse(
             lambda: regard.tag_stream("runs/mine", ["a dog"]), "was trained with --task translate"

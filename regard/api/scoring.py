@@ -18,7 +18,7 @@ from regard.jobs.tasks.comparison import TaskComparison, name_systems, require_s
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
 from regard.jobs.tasks.open_predictor import require_task
 from regard.jobs.tasks.registry import complete_task, get_task, task_of
-from regard.jobs.tasks.single_text import SingleTextTask
+from regard.jobs.tasks.task import ComparableTask
 from regard.metrics import Score
 from regard.metrics.summaries import REFERENCE_RULES, EnglishWords, UnicodeWords, score_summaries
 from regard.retrieval.index_folder import is_index
@@ -56,7 +56,7 @@ def evaluate(
         raise ConfigError(f"{run}: is a search index; evaluate it with `regard search {run} --queries … --judgments …`")
     metrics = select_metrics(lowercase, tokenize)
     name = require_task(Path(run), open_run(Path(run)).load_config(), task)
-    if isinstance(get_task(name), SingleTextTask):
+    if isinstance(get_task(name), ComparableTask):
         if metrics is not METRICS:
             raise ConfigError(f"{run}: has no BLEU, which --lowercase and --tokenize are for; leave them out")
         with showing(progress):
@@ -103,7 +103,7 @@ def compare(
     if out is not None:
         check_folder(Path(out))
     with showing(progress):
-        if not isinstance(compared_task, SingleTextTask):
+        if not isinstance(compared_task, ComparableTask):
             return _compare_translations(paths, files, BeamSearch(beam, alpha), device, out)
         configure_cpu(0)
         systems_by_name = dict(zip(name_systems(paths), paths, strict=True))

@@ -36,8 +36,8 @@ LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense_linear, "int8": int8
 """The kinds of weights that decoding can use, as `--quantize` names them."""
 
 
-def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Translator:
-    """The translator of a run, with its best weights so far, in float or in 8-bit integers."""
+def load(folder: str | Path, device: str = "auto", quantize: str = "none", task: str = "translate") -> Translator:
+    """The translator of a run, with its best weights so far, in float or in 8-bit integers; of this task alone."""
     torch_device = pick_device(device)
     linear_factory = _select_linear_factory(quantize, torch_device)
     run = open_run(Path(folder))
@@ -47,7 +47,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
             f"{run.folder}: has no validated weights yet, so it cannot translate. "
             f"Continue training with `regard train --resume {run.folder}`."
         )
-    if config.model.architecture != "encoder-decoder":
+    if config.model.architecture != "encoder-decoder" or config.task != task:
         from regard.jobs.tasks.open_predictor import refuse_run  # with what trains, which translating does without
 
         raise refuse_run(run, config, "translate")

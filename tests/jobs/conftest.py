@@ -27,6 +27,8 @@ OF_TASKS = {
     "tag": ("train.accumulate_batches=2",),
     "causal-lm": ("data.max_length=29",),
     "masked-lm": ("data.max_length=29", "masked_lm.documents=blank-line", "masked_lm.mask_scheme=80/10/10"),
+    "summarize": ("data.subword_regularization=0.1",),
+    "extract": ("train.rdrop=1",),
 }
 """Settings of each task, which differ in where their noise comes from."""
 
@@ -52,7 +54,9 @@ def tiny(files: Path):
 
 
 @pytest.fixture(scope="session")
-def config_of(files: Path, reviews: Path, tagged: Path, documents: dict[str, Path]) -> Callable[..., Config]:
+def config_of(
+    files: Path, reviews: Path, tagged: Path, documents: dict[str, Path], summaries: Path
+) -> Callable[..., Config]:
     """The config of any task, with files of its own and settings that train in a second."""
     sets = {
         "translate": {name: [files / f"{name}.en", files / f"{name}.fr"] for name in SETS},
@@ -60,6 +64,8 @@ def config_of(files: Path, reviews: Path, tagged: Path, documents: dict[str, Pat
         "tag": {name: [tagged / f"{name}.conll"] for name in SETS},
         "causal-lm": {"train": [documents["one"]]},
         "masked-lm": {"train": [documents["many"]]},
+        "summarize": {name: [summaries / f"{name}.jsonl"] for name in SETS},
+        "extract": {name: [summaries / f"{name}.jsonl"] for name in SETS},
     }
 
     def make(task: str, *changes: str) -> Config:

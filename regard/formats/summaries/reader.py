@@ -73,7 +73,8 @@ def _read_json_lines(path: Path, names: SummaryColumns, max_line_bytes: int) -> 
         labels = _get_labels(row, find_name(keys, names.labels, (), "label", where), where) if names.labels else None
         if labels is not None and (not is_divided or len(labels) != len(source)):
             raise FormatError(
-                f"{where}: has {len(labels)} labels for {len(source)} sentences; expected one for each sentence of a list"
+                f"{where}: has {len(labels)} labels for {len(source)} sentences; expected a list of sentences, with a "
+                f"label for each"
             )
         kept = [n for n, sentence in enumerate(source) if sentence]
         yield SummarizedDocument(

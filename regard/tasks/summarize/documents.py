@@ -31,6 +31,12 @@ def restore_document(pair: Pair) -> SummarizedDocument:
     )
 
 
+def pair_with_summary(pair: Pair) -> Pair:
+    """The text of a stored document, and its first summary."""
+    document = restore_document(pair)
+    return Pair(document.text, document.references[0], document.location)
+
+
 def divide_text(text: str, rules: SentenceRules) -> tuple[str, ...]:
     """The sentences of a text; none reaches over the end of a line."""
     lines = (line.strip() for line in text.splitlines())

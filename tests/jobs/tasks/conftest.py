@@ -35,6 +35,8 @@ PREDICT = {
     "masked-lm": lambda filler, texts: [
         [one.probability for one in filler.fill(f"[MASK] {text}", top_k=10**6)[0]] for text in texts
     ],
+    "summarize": lambda summarizer, texts: summarizer.summarize([[text] for text in texts]),
+    "extract": lambda extractor, texts: [table[:, 1].tolist() for table in extractor.log_probs([[t] for t in texts])],
 }
 """What the predictor of each task makes of texts: the numbers of each, or its translation."""
 RUNS = {
@@ -43,6 +45,8 @@ RUNS = {
     "tag": "tagger_run",
     "causal-lm": "causal_run",
     "masked-lm": "masked_run",
+    "summarize": "summarizer_run",
+    "extract": "extractor_run",
 }
 """The fixture of a finished run of each task."""
 SENTENCES = [make_sentence(name, verb, city) for name in NAMES for verb in VERBS for city in CITIES]

@@ -2,6 +2,7 @@
 
 import csv
 import html
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.registry import get_task, task_of
 from regard.run import Run
 from regard.tasks.classify.examples import restore_example
+from regard.tasks.summarize.documents import restore_document
 from regard.tasks.tag.examples import restore_sentence
 from regard.training import log
 from tests.jobs.tasks.conftest import PREDICT
@@ -29,9 +31,19 @@ from tests.jobs.tasks.conftest import PREDICT
 TASKS = [name for name in get_args(TaskName) if name != "embed"]
 """Not embed, whose loss depends on the other rows of a batch: tests/jobs/tasks/embedding has its like."""
 of_every_task = pytest.mark.parametrize("task", TASKS)
-INSPECTED = ("translate", "classify")
+INSPECTED = ("translate", "classify", "summarize")
 """The tasks whose runs `regard look` reads."""
-METHODS = {"translate": "translate", "classify": "classify", "tag": "tag", "causal-lm": "generate", "masked-lm": "fill"}
+WRITERS = ("translate", "summarize")
+"""The tasks whose predictions are texts, which validations make by greedy decoding."""
+METHODS = {
+    "translate": "translate",
+    "classify": "classify",
+    "tag": "tag",
+    "causal-lm": "generate",
+    "masked-lm": "fill",
+    "summarize": "summarize",
+    "extract": "summarize",
+}
 """What the model of a run can do, and no other."""
 TEXTS = ["the king sees a dog", "Ann", "a superb film in Rome, and the old house under the tree sleeps"]
 Finished = Callable[[str], Run]
@@ -53,7 +65,7 @@ def test_the_weights_that_are_kept_have_the_loss_that_they_were_kept_for(task: s
         assert evaluation.loss == pytest.approx(best.cost, rel=1e-4)
     else:
         assert evaluation.scores[best.metric].value == pytest.approx(-best.cost, rel=1e-4)
-    if validation.score is not None and task != "translate" and "average" not in best.weights:
+    if validation.score is not None and task not in WRITERS and "average" not in best.weights:
         (score,) = (one for one in evaluation.scores.values() if one.name == validation.score.name)
         assert validation.score.value == pytest.approx(score.value, rel=1e-4)
 
@@ -131,7 +143,7 @@ def test_a_prediction_does_not_depend_on_its_neighbors(task: str, finished: Fini
     predictor = get_task(task).load_predictor(finished(task).folder, "cpu")
     together = PREDICT[task](predictor, TEXTS)
     alone = [PREDICT[task](predictor, [text])[0] for text in TEXTS]
-    if task == "translate":
+    if task in WRITERS:
         assert together == alone
     else:
         assert together == [pytest.approx(row, rel=1e-4, abs=1e-5) for row in alone]
@@ -143,7 +155,7 @@ def test_a_run_can_be_moved_and_is_opened_by_its_task_alone(task: str, finished:
     here, there = (open_predictor(folder, task, "cpu") for folder in (finished(task).folder, moved))
     assert PREDICT[task](here, TEXTS) == PREDICT[task](there, TEXTS)
     for model in (regard.load(moved), regard.load(moved, task=task)):
-        assert [method for method in METHODS.values() if hasattr(model, method)] == [METHODS[task]]
+        assert [method for method in dict.fromkeys(METHODS.values()) if hasattr(model, method)] == [METHODS[task]]
     for other in TASKS:
         if other != task:
             with pytest.raises(RegardError, match=f"was trained with --task {task}, not --task {other}"):
@@ -160,18 +172,25 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
             lines = "".join(f"{getattr(pair, side)}\n" for pair in pairs)
             (folder / f"again.{side}").write_text(lines, encoding="utf-8")
         return [folder / "again.source", folder / "again.target"]
-    path = folder / {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt"}[task]
+    names = {"classify": "again.csv", "tag": "again.conll", "causal-lm": "again.txt"}
+    path = folder / names.get(task, "again.jsonl")
     if task == "tag":
         write_tagged_sentences(path, map(restore_sentence, pairs))
     elif task == "classify":
         rows = [f"{example.text},{example.labels[0]}" for example in map(restore_example, pairs)]
         path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    elif task in ("summarize", "extract"):
+        rows = [
+            json.dumps({"source": one.sentences, "target": one.references, "title": one.title})
+            for one in map(restore_document, pairs)
+        ]
+        path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     else:
         path.write_text(pairs[0].source, encoding="utf-8")
     return [path]
 
 
-@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm"])
+@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm", "summarize", "extract"])
 def test_a_file_of_the_test_set_has_the_scores_of_the_test_set(task: str, finished: Finished, tmp_path: Path):
     """The set that training stored, and its file read again: the same examples, model and opponents."""
     run = Run(Path(shutil.copytree(finished(task).folder, tmp_path / "run")))

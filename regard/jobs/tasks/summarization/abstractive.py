@@ -129,7 +129,7 @@ class SummarizeTask(SummaryTask, TranslateTask):
         return _make_summarizer(Translator(model, data.tokenizers), config, _find_longest(data))
 
     def load_predictor(self, folder: Path, device: str) -> Summarizer:
-        translator = load(folder, device)
+        translator = load(folder, device, task=self.name)
         run = open_run(folder)
         limits = run.read_json(run.verify(run.labels), SummaryLimits)
         return _make_summarizer(translator, run.load_config(), limits.max_summary_tokens)

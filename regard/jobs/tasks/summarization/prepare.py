@@ -69,7 +69,8 @@ def _require_known_findings(config: Config) -> None:
     if not {*config.data.drop} <= {LONGER} or not {*config.data.keep} <= {OVERLAP}:
         raise ConfigError(
             f"data.keep={list(config.data.keep)}, data.drop={list(config.data.drop)}: of documents, "
-            f"data.keep={OVERLAP} keeps those that dev or test have, too, and data.drop={LONGER} drops those whose summary is longer"
+            f"data.keep={OVERLAP} keeps those that dev or test have, too, and data.drop={LONGER} drops those whose "
+            f"summary is longer"
         )
 
 
