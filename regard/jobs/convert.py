@@ -13,7 +13,7 @@ from regard.interchange.folder import open_model_folder
 from regard.interchange.registry import get_exporter, get_importer
 from regard.interchange.trained import TrainedEncoder, TrainedLanguageModel, TrainedTranslator
 from regard.jobs.load import load, new_decoder, new_encoder, new_model, save_tokenizer_json, save_tokenizers
-from regard.jobs.tasks.open_predictor import refuse_run
+from regard.jobs.run_kind import refuse
 from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.progress import stage
@@ -71,7 +71,7 @@ def export_run(folder: Path, target_format: str, out: Path, quantize: str = "non
     get_exporter(target_format, quantize)  # or there is none, and nothing is written
     run = runs.open_run(folder)
     if (config := run.load_config()).model.architecture != "encoder-decoder":
-        raise refuse_run(run, config, "be exported")
+        raise refuse(run, config, "be exported")
     recover(out)
     if is_occupied(out) or contains_current(out):
         raise ConfigError(f"{out}: already exists. Choose another folder with --out, or remove it.")

@@ -8,7 +8,7 @@ from regard.errors import DataError
 from regard.formats import read_lines
 from regard.formats.summaries import SummarizedDocument
 from regard.jobs.tasks.comparison import ComparedSystem, TaskComparison, compare_with_first, name_set, require_length
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import open_predictor
 from regard.jobs.tasks.summarization.evaluation import SummaryPredictor, SummaryScoring
 from regard.jobs.tasks.summarization.files import count_values
 from regard.jobs.tasks.summarization.prepare import read_files

@@ -12,6 +12,7 @@ from regard.data.store import IdRow
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.formats import Pair
 from regard.formats.summaries import SummarizedDocument
+from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.summarization import prepare
 from regard.jobs.tasks.summarization.summary_task import DevSummaries, SummaryTask, languages_of, suggest_length
@@ -43,6 +44,7 @@ class ExtractTask(SummaryTask, SingleTextTask):
     unit: str = "sentence"
     target: str = "label"
     main_score: str = "rouge2"
+    test_file: str = "test.jsonl"
     data_settings: tuple[str, ...] = ("extract.text", "extract.summary", "extract.labels")
 
     def write_texts(self, run: Run, config: Config) -> None:
@@ -103,6 +105,9 @@ class ExtractTask(SummaryTask, SingleTextTask):
     def build_dev_predictor(self, predictor: Extractor, config: Config, data: SingleTextData) -> DevPredictor:
         measure = METRIC.value if config.train.metric == "loss" else config.train.metric
         return DevSummaries(predictor, data.dev, len(data.dev), str(measure), languages_of(config))
+
+    def list_dev_texts(self, run: Run) -> Iterator[str]:
+        return (restore_document(pair).text for pair in read_stored_pairs(run, "dev"))
 
     def plan_notes(self, config: Config, data: SingleTextData) -> list[str]:
         num_cut = sum(

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from regard.config import Config
 from regard.data.sentences import rules_for
 from regard.errors import ConfigError
-from regard.jobs.tasks.open_predictor import open_predictor, refuse_run
+from regard.jobs.run_kind import refuse
+from regard.jobs.tasks.registry import open_predictor
 from regard.jobs.tasks.summarization.evaluation import SummaryPredictor
 from regard.jobs.translate.stream import read_chunks
 from regard.run import open_run
@@ -62,5 +63,5 @@ def open_summarizer(folder: Path, device: str) -> TextSummarizer:
     run = open_run(folder)
     config = run.load_config()
     if config.task not in TASKS:
-        raise refuse_run(run, config, "summarize")
+        raise refuse(run, config, "summarize documents")
     return TextSummarizer(open_predictor(folder, config.task, device), config)

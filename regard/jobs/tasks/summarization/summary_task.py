@@ -10,6 +10,7 @@ from regard.config import Config
 from regard.data.store import Corpus
 from regard.formats import Pair
 from regard.formats.summaries import SummarizedDocument
+from regard.jobs.run_kind import use_command
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.summarization import prepare
 from regard.jobs.tasks.summarization.evaluation import (
@@ -151,7 +152,7 @@ class SummaryTask:
         write_report(run, evaluation, set_name, epochs)
 
     def next_commands(self, folder: str) -> list[str]:
-        return [f"regard summarize {folder} < documents", f"regard evaluate {folder} test.jsonl"]
+        return [use_command(self.name, folder), f"regard evaluate {folder} test.jsonl"]
 
     def describe_data(self, config: Config) -> str:
         return "document → summary"

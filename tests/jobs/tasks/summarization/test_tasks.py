@@ -175,7 +175,7 @@ def test_runs_and_files_of_summaries_are_compared(extractor_run: Path, summaries
 
 
 def test_other_commands_name_the_one_that_fits(summarizer_run: Path, extractor_run: Path, translator_run: Path):
-    with pytest.raises(RegardError, match="was trained with --task translate, and cannot summarize"):
+    with pytest.raises(RegardError, match="cannot summarize documents; use it with `regard translate"):
         regard.summarize_stream(translator_run, [])
     for folder in (summarizer_run, extractor_run):
         with pytest.raises(RegardError, match="cannot translate; use it with `regard summarize"):
