@@ -237,8 +237,13 @@ class Task(Protocol):
 
 
 @runtime_checkable
-class ComparableTask(Protocol):
+class ComparableTask(Task, Protocol):
     """A task that evaluates files and compares systems by its own scores; translators have a search to choose, too."""
+
+    @property
+    def file_example(self) -> str:
+        """What files have many of."""
+        ...
 
     def compare(
         self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str

@@ -75,6 +75,10 @@ class SummaryTask:
     name: str
 
     @property
+    def file_example(self) -> str:
+        return "document"
+
+    @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("summarize", "summary", "document", answers="summaries")
 
