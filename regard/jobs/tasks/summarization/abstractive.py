@@ -8,8 +8,9 @@ from pathlib import Path
 from regard.config import Config, explicit_settings
 from regard.data import store
 from regard.data.batch import batches_by_length
-from regard.data.store import IdRow, Texts, chunks
+from regard.data.store import Corpus, IdRow, Texts, chunks
 from regard.data.tokenizers.tokenizer import Tokenizers
+from regard.errors import ConfigError
 from regard.files import Count
 from regard.formats import Pair
 from regard.jobs.load import load
@@ -87,6 +88,13 @@ class SummarizeTask(SummaryTask, TranslateTask):
             "the model",
         )
 
+    def require_files(self, config: Config) -> None:
+        if not config.data.train:
+            raise ConfigError("nothing to train on: give files of documents with summaries, or set data.train")
+
+    def plan_notes(self, config: Config, data: TranslationData) -> list[str]:
+        return []
+
     def write_texts(self, run: Run, config: Config) -> None:
         prepare.write_texts(run, config, self.complete, one_reference=True)
 
@@ -105,6 +113,9 @@ class SummarizeTask(SummaryTask, TranslateTask):
             counts = dict.fromkeys(store.SIDES, 0)
             store.write_rows(run.store, name, cutter.encode(run.store, name, counts), sizes)
             notes += _describe_cut(name, counts, config)
+        train = store.open_rows(run.store, "train", sizes)
+        run.write_json(run.labels, {"max_summary_tokens": _find_longest(train)})
+        run.record_checksums(run.labels)
         write_opponents(run, self.predict_opponents)
         run.write_json(run.tokens_manifest, {"notes": notes})
 
@@ -118,15 +129,8 @@ class SummarizeTask(SummaryTask, TranslateTask):
 
         return train_tokenizers(run, config, partial(read, 0), partial(read, 1), len(sides[0]))
 
-    def open_data(self, run: Run, config: Config) -> TranslationData:
-        data = super().open_data(run, config)
-        if not run.labels.exists():
-            run.write_json(run.labels, {"max_summary_tokens": _find_longest(data)})
-            run.record_checksums(run.labels)
-        return data
-
     def build_predictor(self, model: EncoderDecoder, config: Config, data: TranslationData) -> Summarizer:
-        return _make_summarizer(Translator(model, data.tokenizers), config, _find_longest(data))
+        return _make_summarizer(Translator(model, data.tokenizers), config, _find_longest(data.train))
 
     def load_predictor(self, folder: Path, device: str) -> Summarizer:
         translator = load(folder, device, task=self.name)
@@ -152,9 +156,9 @@ def _make_summarizer(translator: Translator, config: Config, max_summary_tokens:
     return Summarizer(translator, config.data.max_length - 1, max_summary_tokens, c.beam, c.length_penalty)
 
 
-def _find_longest(data: TranslationData) -> int:
+def _find_longest(train: Corpus) -> int:
     """The tokens of the longest training summary."""
-    starts = data.train.target_ids.starts
+    starts = train.target_ids.starts
     return int((starts[1:] - starts[:-1]).max())
 
 
