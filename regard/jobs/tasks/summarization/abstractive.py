@@ -18,8 +18,8 @@ from regard.jobs.tasks.opponents import write_opponents
 from regard.jobs.tasks.summarization import prepare
 from regard.jobs.tasks.summarization.summary_task import DevSummaries, SummaryTask, languages_of, suggest_length
 from regard.jobs.tasks.translation.data import TranslationData
+from regard.jobs.tasks.translation.encoder_decoder import EncoderDecoderTask
 from regard.jobs.tasks.translation.prepare import train_tokenizers
-from regard.jobs.tasks.translation.task import TranslateTask
 from regard.jobs.train.training_data import read_texts_manifest
 from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
@@ -69,7 +69,7 @@ class DocumentCutter:
 
 
 @dataclass(frozen=True)
-class SummarizeTask(SummaryTask, TranslateTask):
+class SummarizeTask(SummaryTask, EncoderDecoderTask):
     """A document -> a summary that is written word by word, by an encoder-decoder."""
 
     name: str = "summarize"
