@@ -26,6 +26,9 @@ from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
 from regard.tuning.pages.task_comparison import write_task_comparison
 
+SAME_ANSWERS = {"extract": "summarize"}
+"""Tasks whose runs can be compared with those of another one: both make summaries."""
+
 
 def evaluate(
     run: AnyPath,
@@ -133,7 +136,7 @@ def _find_config(
         values = merge_values({"task": task, **name_columns(task, *columns)}, {"data.train": list(files)})
         return complete_task(with_values(Config(), values))
     for path, other in tasks.items():
-        if other != tasks[first]:
+        if SAME_ANSWERS.get(other, other) != SAME_ANSWERS.get(tasks[first], tasks[first]):
             raise ConfigError(
                 f"{first} was trained with --task {tasks[first]}, {path} with --task {other}: only runs of one task "
                 f"can be compared"

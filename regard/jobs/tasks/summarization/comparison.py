@@ -14,7 +14,7 @@ from regard.jobs.tasks.summarization.files import count_values
 from regard.jobs.tasks.summarization.prepare import read_files
 from regard.metrics.summaries import NAMES
 from regard.progress import track
-from regard.run import Run
+from regard.run import Run, open_run
 
 DECISIVE = "rouge2"
 
@@ -30,8 +30,7 @@ def compare_summarizers(
     for name, lines in read.items():
         require_length(name, len(lines), len(documents), "documents")
     summaries = {
-        name: read[name] if name in read else _summarize(path, documents, config.task, device)
-        for name, path in systems.items()
+        name: read[name] if name in read else _summarize(path, documents, device) for name, path in systems.items()
     }
     scoring = SummaryScoring.of(documents, config.data.source, config.data.target)
     texts = [document.text for document in documents]
@@ -48,8 +47,9 @@ def compare_summarizers(
     )
 
 
-def _summarize(folder: Path, documents: Sequence[SummarizedDocument], task: str, device: str) -> list[str]:
-    predictor: SummaryPredictor = open_predictor(folder, task, device)
+def _summarize(folder: Path, documents: Sequence[SummarizedDocument], device: str) -> list[str]:
+    """The summaries of a run of either kind."""
+    predictor: SummaryPredictor = open_predictor(folder, open_run(folder).load_config().task, device)
     return predictor.summarize([document.sentences for document in documents])
 
 

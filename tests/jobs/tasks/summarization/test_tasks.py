@@ -174,6 +174,11 @@ def test_runs_and_files_of_summaries_are_compared(extractor_run: Path, summaries
         regard.compare(extractor_run, leads, on=summaries / "test.jsonl")
 
 
+def test_both_kinds_of_summaries_are_compared(extractor_run: Path, summarizer_run: Path, summaries: Path):
+    comparison = regard.compare(summarizer_run, extractor_run, on=summaries / "test.jsonl")
+    assert comparison.best.name == "extract" and list(comparison.tests["rouge2"]) == ["extract"]
+
+
 def test_other_commands_name_the_one_that_fits(summarizer_run: Path, extractor_run: Path, translator_run: Path):
     with pytest.raises(RegardError, match="cannot summarize documents; use it with `regard translate"):
         regard.summarize_stream(translator_run, [])
