@@ -29,7 +29,8 @@ def compare(
         FILES,
         "KIND",
         "What files of predictions have: translate (translations), classify (labels), tag (tagged words), embed "
-        "(similarities), summarize or extract (summaries). If unset, what the runs were trained for, or what the test set is for.",
+        "(similarities), summarize or extract (summaries). If unset, what the runs were trained for, or what the test "
+        "set is for.",
     ),
     text: str | None = TEXT,
     text_pair: str | None = TEXT_PAIR,
