@@ -41,6 +41,10 @@ class Cell:
 
 STSB = "{data}/stsb_en/train.csv --dev {data}/stsb_en/dev.csv --test {data}/stsb_en/test.csv --task embed"
 SST2 = "{data}/sst2/train.tsv --test {data}/sst2/test.tsv --task classify"
+SCITLDR, AESLC = (
+    f"{{data}}/{name}/train.jsonl --dev {{data}}/{name}/dev.jsonl --test {{data}}/{name}/test.jsonl"
+    for name in ("scitldr", "aeslc")
+)
 CELLS = (
     Cell("sst2-scratch", "accuracy", "80 in 5 minutes", f"{SST2} --minutes 5"),
     Cell("sst2-scratch-long", "accuracy", "aim: 83 in 30 minutes", f"{SST2} --minutes 30"),
@@ -92,6 +96,20 @@ CELLS = (
         f"{STSB} --minutes 5 --set data.vocab_size=8000 --set model.layers=1",
     ),
     Cell("stsb-from-minilm", "spearman", "MiniLM, not trained: 82.0", f"{STSB} --from {{folder}}/minilm --minutes 8"),
+    Cell(
+        "scitldr-extractive-from-minilm",
+        "rouge2",
+        "ROUGE-1 41, ROUGE-2 19.5 in 10 minutes",
+        f"{SCITLDR} --task extract --from {{folder}}/minilm --minutes 10",
+    ),
+    Cell("scitldr-scratch", "rouge2", "above 2 in 10 minutes", f"{SCITLDR} --task summarize --minutes 10"),
+    Cell(
+        "aeslc-extractive-from-minilm",
+        "rouge2",
+        "reported",
+        f"{AESLC} --task extract --from {{folder}}/minilm --minutes 8",
+    ),
+    Cell("aeslc-scratch", "rouge2", "reported", f"{AESLC} --task summarize --minutes 8"),
 )
 PAIRED = (("sst2-scratch", "sst2-after-masked-lm"), ("sst2-scratch", "sst2-from-minilm"))
 

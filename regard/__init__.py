@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from regard.api.tasks.language import fill_stream as fill_stream
     from regard.api.tasks.language import generate as generate
     from regard.api.tasks.language import generate_stream as generate_stream
+    from regard.api.tasks.summarization import SummaryModel as SummaryModel
+    from regard.api.tasks.summarization import summarize_stream as summarize_stream
     from regard.api.tasks.tagging import tag_stream as tag_stream
     from regard.api.training import demo as demo
     from regard.api.training import train as train
@@ -115,6 +117,7 @@ _MODULES = {
     "regard.api.runs": ("TrainedRun", "open_run"),
     "regard.api.scoring": ("compare", "evaluate", "rouge"),
     "regard.api.studies": ("StudyResult", "tune", "write_report"),
+    "regard.api.tasks.summarization": ("SummaryModel", "summarize_stream"),
     "regard.api.tasks.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events"),
     "regard.api.translation": ("translate_file", "translate_stream"),

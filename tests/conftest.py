@@ -91,6 +91,30 @@ def embedder_run(related: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def summaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train.jsonl, dev.jsonl and test.jsonl: documents with their summaries."""
+    from tests.jobs.tasks.summarization.conftest import write_files
+
+    return write_files(tmp_path_factory.mktemp("documents_and_summaries"))
+
+
+@pytest.fixture(scope="session")
+def summarizer_run(summaries: Path) -> Path:
+    """A run that writes summaries after a few steps."""
+    from tests.jobs.tasks.summarization.conftest import TRAININGS, train
+
+    return train(summaries, "summarize", *TRAININGS["summarize"]).folder
+
+
+@pytest.fixture(scope="session")
+def extractor_run(summaries: Path) -> Path:
+    """A run that has learned which sentences summarize a document."""
+    from tests.jobs.tasks.summarization.conftest import TRAININGS, train
+
+    return train(summaries, "extract", *TRAININGS["extract"]).folder
+
+
+@pytest.fixture(scope="session")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A file of one document, and one of many."""
     from tests.jobs.tasks.language.conftest import write_documents

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from regard.api.tasks.classification import ClassificationModel
     from regard.api.tasks.models import MaskFillingModel, TaggingModel, TextGenerationModel
+    from regard.api.tasks.summarization import SummaryModel
 
 Texts = list[str] | tuple[str, ...]
 
@@ -274,6 +275,12 @@ def load(
 def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["embed"]) -> EncoderModel: ...
 
 
+@overload
+def load(
+    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["summarize", "extract"]
+) -> "SummaryModel": ...
+
+
 def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: str | None = None) -> Any:
     """The model of a run, with its best weights so far: what it can do depends on the task that it was trained for.
 
@@ -281,10 +288,11 @@ def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: st
     >>> isinstance(model.translate("I love dogs."), str)
     True
 
-    A translator has `translate`, a classifier `classify`, a tagger `tag`, a causal language model `generate`, a masked
-    one `fill`, an encoder `embed` and `similar`. `task` is that of the run; give it where a type checker should know
-    which of them is opened, and where a run of another task should be refused. `device` is auto, cpu, cuda …;
-    `quantize="int8"` is faster on a CPU and nearly as good (translators and causal language models).
+    A translator has `translate`, a classifier `classify`, a tagger `tag`, a causal language model `generate`, a
+    masked one `fill`, an encoder `embed` and `similar`, a summarizer `summarize`. `task` is that of the run; give it
+    where a type checker should know which of them is opened, and where a run of another task should be refused.
+    `device` is auto, cpu, cuda …; `quantize="int8"` is faster on a CPU and nearly as good (translators and causal
+    language models).
     """
     return find_loader(Run(Path(run)), task)(run, device, quantize)
 

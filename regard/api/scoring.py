@@ -18,7 +18,7 @@ from regard.jobs.senses.evaluation import evaluate_senses
 from regard.jobs.tasks.comparison import TaskComparison, name_systems, require_systems
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
 from regard.jobs.tasks.registry import complete_task, get_task, task_of
-from regard.jobs.tasks.single_text import SingleTextTask
+from regard.jobs.tasks.task import ComparableTask
 from regard.metrics import Score
 from regard.metrics.summaries import REFERENCE_RULES, EnglishWords, UnicodeWords, score_summaries
 from regard.retrieval.index_folder import is_index
@@ -26,6 +26,9 @@ from regard.run import Run, open_run
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
 from regard.tuning.pages.task_comparison import write_task_comparison
+
+SAME_ANSWERS = {"extract": "summarize"}
+"""Tasks whose runs can be compared with those of another one: both make summaries."""
 
 
 def evaluate(
@@ -67,7 +70,7 @@ def evaluate(
         raise ConfigError("--fit names pairs for --task senses; leave it out")
     name = _require_own_task(open_run(Path(run)), task)
     run_task = get_task(name)
-    if isinstance(run_task, SingleTextTask):
+    if isinstance(run_task, ComparableTask):
         if metrics is not METRICS:
             raise ConfigError(f"{run}: has no BLEU, which --lowercase and --tokenize are for; leave them out")
         with showing(progress):
@@ -114,7 +117,7 @@ def compare(
     if out is not None:
         check_folder(Path(out))
     with showing(progress):
-        if not isinstance(compared_task, SingleTextTask):
+        if not isinstance(compared_task, ComparableTask):
             return _compare_translations(paths, files, BeamSearch(beam, alpha), device, out)
         configure_cpu(0)
         systems_by_name = dict(zip(name_systems(paths), paths, strict=True))
@@ -144,7 +147,7 @@ def _find_config(
         values = merge_values({"task": task, **name_columns(task, *columns)}, {"data.train": list(files)})
         return complete_task(with_values(Config(), values))
     for path, other in tasks.items():
-        if other != tasks[first]:
+        if SAME_ANSWERS.get(other, other) != SAME_ANSWERS.get(tasks[first], tasks[first]):
             raise ConfigError(
                 f"{first} was trained with --task {tasks[first]}, {path} with --task {other}: only runs of one task "
                 f"can be compared"

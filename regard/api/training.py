@@ -14,7 +14,7 @@ from regard.api.terminal import interruptible
 from regard.config import Config
 from regard.errors import ConfigError, RegardWarning
 from regard.jobs.demo import FULL_PRESET, QUICK_PRESET, DemoResult, run_demo
-from regard.jobs.tasks.registry import COLUMN_SETTINGS, complete_task
+from regard.jobs.tasks.registry import COLUMN_OPTIONS, COLUMN_SETTINGS, complete_task
 from regard.jobs.train import fit
 from regard.jobs.train.events import Alarm, Note, TrainingEvent, TrainingInterrupted
 
@@ -46,12 +46,12 @@ def train(
         run.load().translate("I love dogs.")
 
     `files` are two aligned text files, one file of pairs (.tsv, .jsonl, .tmx, .po, .xlf), or a config .toml. Without
-    `dev` and `test`, pairs are held out of them. `task` is translate, classify, tag, causal-lm, masked-lm, embed or
-    denoise; it may be left out where files have texts with labels or tagged words. `text`, `text_pair` and `label`
-    name the columns of texts with labels, or of pairs with similarities. The run is written to the folder `out`;
-    runs/<name of the first file> if unset. `settings` takes any of `regard.settings()` by name, as in
-    {"model.dropout": 0.2}. `init_from` initializes the model from another run (fine-tuning); `resume` continues a run
-    where it was stopped, and takes no files.
+    `dev` and `test`, pairs are held out of them. `task` is translate, classify, tag, causal-lm, masked-lm, embed,
+    denoise, summarize or extract; it may be left out where files have texts with labels or tagged words. `text`,
+    `text_pair` and `label` name the columns of texts with labels, of pairs with similarities, or of documents with
+    summaries. The run is written to the folder `out`; runs/<name of the first file> if unset. `settings` takes any of
+    `regard.settings()` by name, as in {"model.dropout": 0.2}. `init_from` initializes the model from another run
+    (fine-tuning); `resume` continues a run where it was stopped, and takes no files.
 
     Ctrl-C saves the run and raises KeyboardInterrupt; continue with `resume`. With `progress`, the progress is shown on
     standard error. Without it, alarms (a loss that does not fall, a model that ignores its source) are warnings, and
@@ -159,7 +159,9 @@ def demo(
 def name_columns(task: str | None, text: str | None, text_pair: str | None, label: str | None) -> dict[str, str | None]:
     """The settings of the columns of a table; where no task is named, it is one of labeled text."""
     names = [name for name in COLUMN_SETTINGS if name.startswith(f"{task}.")] or list(COLUMN_SETTINGS)[:3]
-    return dict(zip(names, (text, text_pair, label), strict=True))
+    if label and len(names) < len(COLUMN_OPTIONS):
+        raise ConfigError(f"--label names a column of labels, which --task {task} does not read; leave it out")
+    return dict(zip(names, (text, text_pair, label), strict=False))
 
 
 def merge_values(options: Mapping[str, object], settings: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -28,8 +28,9 @@ def compare(
     task: str | None = option(
         FILES,
         "KIND",
-        "What files of predictions have: translate (translations), classify (labels), tag (tagged words) or embed "
-        "(similarities). If unset, what the runs were trained for, or what the test set is for.",
+        "What files of predictions have: translate (translations), classify (labels), tag (tagged words), embed "
+        "(similarities), summarize or extract (summaries). If unset, what the runs were trained for, or what the test "
+        "set is for.",
     ),
     text: str | None = TEXT,
     text_pair: str | None = TEXT_PAIR,

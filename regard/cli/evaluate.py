@@ -44,7 +44,7 @@ def evaluate(
     """Score a run on a test set, with signature and 95% interval: BLEU, chrF, TER, ROUGE-L and accuracy.
 
     Of a run that predicts labels: accuracy, F1 and more, beside cheap opponents, and its most confident mistakes. Of an
-    encoder: Spearman's correlation with similarities, or how many texts find their positive.
+    encoder: Spearman's correlation with similarities, or how many texts find their positive. Of a summarizer: ROUGE.
 
     Examples:
       regard evaluate runs/mine test.en test.fr --beam 1 --json

@@ -39,14 +39,14 @@ TEST = option(FILES, PAIR, "Test pairs, on which the finished model is scored.")
 TASK = option(
     MODEL,
     "NAME",
-    "What to train for: translate, classify, tag, causal-lm, masked-lm, embed or denoise. If unset, what files of "
-    "labels or tags are for; otherwise translate.",
+    "What to train for: translate, classify, tag, causal-lm, masked-lm, embed, denoise, summarize or extract. If "
+    "unset, what files of labels or tags are for; otherwise translate.",
 )
 TEXT = option(FILES, "NAME", "Column of the texts in a table; unset, by its name.", "--text", "--text-column")
 TEXT_PAIR = option(
     FILES,
     "NAME",
-    "Column of the second texts, where pairs of texts are classified or embedded.",
+    "Column of the second texts, where pairs of texts are classified or embedded, or of summaries.",
     "--text-pair",
     "--text-pair-column",
 )

@@ -28,7 +28,9 @@ from regard.config.tasks import (
     CausalLMConfig,
     ClassifyConfig,
     EmbedConfig,
+    ExtractConfig,
     MaskedLMConfig,
+    SummarizeConfig,
     TaskName,
 )
 from regard.config.train import DEFAULT_STEPS, TrainConfig
@@ -43,6 +45,7 @@ __all__ = [
     "Config",
     "DataConfig",
     "EmbedConfig",
+    "ExtractConfig",
     "Head",
     "MaskedLMConfig",
     "ModelConfig",
@@ -50,6 +53,7 @@ __all__ = [
     "Setting",
     "Settings",
     "StackConfig",
+    "SummarizeConfig",
     "TaskName",
     "TrainConfig",
     "build",

@@ -22,7 +22,9 @@ from regard.config.tasks import (
     ClassifyConfig,
     DenoiseConfig,
     EmbedConfig,
+    ExtractConfig,
     MaskedLMConfig,
+    SummarizeConfig,
     TaskName,
 )
 from regard.config.train import TrainConfig
@@ -44,6 +46,8 @@ class Config(Settings):
     masked_lm: MaskedLMConfig = MaskedLMConfig()
     embed: EmbedConfig = EmbedConfig()
     denoise: DenoiseConfig = DenoiseConfig()
+    summarize: SummarizeConfig = SummarizeConfig()
+    extract: ExtractConfig = ExtractConfig()
 
     @model_validator(mode="after")
     def metric_fits_task(self) -> Self:

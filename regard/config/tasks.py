@@ -6,7 +6,7 @@ from pydantic import Field
 
 from regard.config.base import Settings
 
-TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed", "denoise"]
+TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed", "denoise", "summarize", "extract"]
 TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "translate": ("loss", "bleu"),
     "classify": ("loss", "accuracy", "macro_f1"),
@@ -15,6 +15,8 @@ TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "masked-lm": ("loss",),
     "embed": ("loss", "mrr", "spearman"),
     "denoise": ("loss",),
+    "summarize": ("loss", "rouge1", "rouge2", "rougeL"),
+    "extract": ("loss", "rouge1", "rouge2", "rougeL"),
 }
 """What `train.metric` may name: the loss, and what predictions for dev are scored by."""
 TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
@@ -25,10 +27,12 @@ TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
     "masked-lm": ("encoder",),
     "embed": ("encoder",),
     "denoise": ("encoder-decoder",),
+    "summarize": ("encoder-decoder",),
+    "extract": ("encoder",),
 }
 """The first is the default."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
-    "data.subword_regularization": ("translate", "classify"),
+    "data.subword_regularization": ("translate", "classify", "summarize"),
     "data.concat_augment": ("translate",),
     "train.guided_alignment": ("translate",),
 }
@@ -100,3 +104,25 @@ class DenoiseConfig(Settings):
     def rate(self) -> float:
         """The fraction that is hidden."""
         return MASK_RATES[self.scheme] if self.mask_rate is None else self.mask_rate
+
+
+class SummarizeConfig(Settings):
+    text: str = ""
+    """Column of the documents: a name, or a number from 1 on; unset: recognized by its name or its place."""
+    summary: str = ""
+    """Column of the summaries."""
+    beam: int = Field(default=4, ge=1, le=100)
+    """Beam width."""
+    length_penalty: float = Field(default=0.6, ge=0, le=10)
+    """Alpha of the beam search: log-probabilities are divided by length^alpha."""
+
+
+class ExtractConfig(Settings):
+    text: str = ""
+    """Column of the documents: a name, or a number from 1 on; unset: recognized by its name or its place."""
+    summary: str = ""
+    """Column of the summaries."""
+    labels: str = ""
+    """Column of the labels of sentences; unset: the sentences with the best ROUGE against the summary, as computed."""
+    sentences: int | None = Field(default=None, ge=1, le=1000)
+    """Sentences of an extract; unset: as many as the best extracts of the training documents have, on average."""

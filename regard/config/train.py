@@ -56,7 +56,9 @@ class TrainConfig(Settings):
     """Dev sentences translated (greedily) for BLEU at each validation; other tasks predict for all of dev. 0: none."""
     save_every: int = Field(default=200, ge=1, le=MAX_STEPS)
     """Steps between two checkpoints."""
-    metric: Literal["loss", "bleu", "accuracy", "macro_f1", "f1", "mrr", "spearman"] = "loss"
+    metric: Literal["loss", "bleu", "accuracy", "macro_f1", "f1", "mrr", "spearman", "rouge1", "rouge2", "rougeL"] = (
+        "loss"
+    )
     """Validation metric that selects the best checkpoint: the loss, or a score of the task (bleu, accuracy, f1 …)."""
     patience: int = Field(default=8, ge=0, le=MAX_STEPS)
     """Validations without improvement before training stops early. 0: never."""

@@ -81,7 +81,7 @@ class SeparateWords:
 
 
 @dataclass(frozen=True)
-class Document:
+class WholeDocument:
     """The beginning of a document, as a causal language model reads it."""
 
     tokenizer: PromptTokenizer

@@ -36,13 +36,13 @@ LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense_linear, "int8": int8
 """The kinds of weights that decoding can use, as `--quantize` names them."""
 
 
-def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Translator:
-    """The translator of a run, with its best weights so far, in float or in 8-bit integers."""
+def load(folder: str | Path, device: str = "auto", quantize: str = "none", task: str = "translate") -> Translator:
+    """The translator of a run, with its best weights so far, in float or in 8-bit integers; of this task alone."""
     torch_device = pick_device(device)
     linear_factory = _select_linear_factory(quantize, torch_device)
     run = open_run(Path(folder))
     config = run.load_config()
-    require_task(run, config, "translate")
+    require_task(run, config, task)
     with stage(f"loading {run.folder.name}"):
         tokenizers = load_tokenizers(run, config)
         sizes = (tokenizers.source.vocab_size, tokenizers.target.vocab_size)

@@ -35,6 +35,12 @@ KINDS = {
     ),
     "denoise": RunKind("denoise", "a denoiser", "restore texts", "regard evaluate {run} text.fr"),
     "embed": RunKind("embed", "an embedding model", "embed texts", 'regard similar {run} "a text" "another"'),
+    "summarize": RunKind(
+        "summarize", "an abstractive summarizer", "write summaries", "regard summarize {run} < documents"
+    ),
+    "extract": RunKind(
+        "extract", "an extractive summarizer", "extract sentences", "regard summarize {run} < documents"
+    ),
 }
 """By the task that trained them."""
 IMPORTED = {

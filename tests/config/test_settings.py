@@ -210,13 +210,13 @@ def test_histograms_need_a_tracker_and_full_tensors():
 @pytest.mark.parametrize(
     ("setting", "tasks"),
     [
-        ("data.subword_regularization=0.1", ("translate", "classify")),
+        ("data.subword_regularization=0.1", ("translate", "classify", "summarize")),
         ("data.concat_augment=0.5", ("translate",)),
         ("train.guided_alignment=0.3", ("translate",)),
     ],
 )
 def test_a_setting_that_a_task_would_ignore_is_refused(setting, tasks):
-    for task in ("translate", "classify", "tag", "causal-lm", "masked-lm", "denoise"):
+    for task in ("translate", "classify", "tag", "causal-lm", "masked-lm", "denoise", "summarize", "extract"):
         given = [setting, f"task={task}"]
         if task in tasks:
             assert config.override(Config(), given).task == task

@@ -29,6 +29,8 @@ OF_TASKS = {
     "masked-lm": ("data.max_length=29", "masked_lm.documents=blank-line", "masked_lm.mask_scheme=80/10/10"),
     "embed": ("embed.batch_rows=13", "embed.both_directions=true"),
     "denoise": ("data.max_length=31", "denoise.target=spans"),
+    "summarize": ("data.subword_regularization=0.1",),
+    "extract": ("train.rdrop=1",),
 }
 """Settings of each task, which differ in where their noise comes from."""
 
@@ -55,7 +57,7 @@ def tiny(files: Path):
 
 @pytest.fixture(scope="session")
 def config_of(
-    files: Path, reviews: Path, tagged: Path, documents: dict[str, Path], related: Path
+    files: Path, reviews: Path, tagged: Path, documents: dict[str, Path], related: Path, summaries: Path
 ) -> Callable[..., Config]:
     """The config of any task, with files of its own and settings that train in a second."""
     sets = {
@@ -66,6 +68,8 @@ def config_of(
         "masked-lm": {"train": [documents["many"]]},
         "embed": {name: [related / f"{name}.tsv"] for name in SETS},
         "denoise": {"train": [files / "train.en", files / "train.fr"]},
+        "summarize": {name: [summaries / f"{name}.jsonl"] for name in SETS},
+        "extract": {name: [summaries / f"{name}.jsonl"] for name in SETS},
     }
 
     def make(task: str, *changes: str) -> Config:

@@ -15,6 +15,7 @@ from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.jobs.tasks.registry import MODULES
 from regard.tasks.causal_lm.loss import CausalLMLoss
 from regard.tasks.causal_lm.windows import WindowCollator
+from regard.tasks.extract.loss import ExtractionLoss
 from regard.tasks.loss import LossModule, RDrop
 from regard.tasks.masked_lm.loss import MaskedLMLoss
 from regard.tasks.masked_lm.masking import MaskingCollator
@@ -68,6 +69,11 @@ KINDS = {
         TASK_ARCHITECTURES["translate"],
     ),
     "tag": Kind(tag.make_loss, lambda lengths: tag.make_batch(tuple(lengths)), TASK_ARCHITECTURES["tag"]),
+    "extract": Kind(
+        lambda padding_free, stack, **settings: ExtractionLoss(make_stack(5, stack, **settings), 0.1, padding_free),
+        lambda lengths: tag.make_batch(tuple(lengths)),
+        TASK_ARCHITECTURES["extract"],
+    ),
     "causal-lm": Kind(of_tokens(CausalLMLoss), make_windows, TASK_ARCHITECTURES["causal-lm"]),
     "masked-lm": Kind(of_tokens(MaskedLMLoss), make_masks, TASK_ARCHITECTURES["masked-lm"]),
     **{
@@ -83,8 +89,11 @@ on_both_paths = pytest.mark.parametrize("padding_free", [False, True], ids=["pad
 
 
 def test_every_task_has_a_loss_here():
-    """Except that of vectors, which compares the rows of a batch with each other: neighbors are its negatives."""
-    assert KINDS.keys() >= MODULES.keys() - {"embed"}
+    """Except that of vectors, which compares the rows of a batch with each other: neighbors are its negatives.
+
+    Summaries that are written have the loss of translation.
+    """
+    assert KINDS.keys() >= MODULES.keys() - {"embed", "summarize"}
 
 
 def change_tensors(batch: Any, change: Callable[[str, Tensor], Tensor]) -> Any:

@@ -15,6 +15,8 @@ MODULES = {
     "masked-lm": ("regard.api.tasks.models", "load_filler"),
     "denoise": ("regard.api.tasks.models", "load_denoiser"),
     "embed": ("regard.api.tasks.embedding", "load_model"),
+    "summarize": ("regard.api.tasks.summarization", "load_model"),
+    "extract": ("regard.api.tasks.summarization", "load_model"),
 }
 """Imported when they are needed: opening a run of one task loads nothing of the others."""
 

@@ -1,7 +1,7 @@
 """A run to inspect: its model, its tokenizer, and sentences to measure on."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -34,6 +34,7 @@ from regard.jobs.tasks.single_text import SingleTextTask
 from regard.jobs.train.training_data import find_training_store
 from regard.model.modules import device_of
 from regard.run import Run, open_run
+from regard.tasks.summarize.documents import pair_with_summary
 from regard.tasks.text_forward import SingleStack
 from regard.tasks.translate.translator import Translator
 
@@ -42,6 +43,8 @@ DEFAULT_EXAMPLES = 200
 GRAMMAR_SEED = 20_260
 NumberedPair = tuple[int, Pair]
 """A line number, from 0, and its pair."""
+STORED_PAIRS: Mapping[str, Callable[[Pair], Pair]] = {"summarize": pair_with_summary}
+"""How the stored examples of a task become pairs of texts; those of translation are such pairs."""
 
 
 class TokenTable(Protocol):
@@ -146,7 +149,7 @@ def open_inspected_run(folder: Path, device: str = "cpu") -> InspectedRun:
     run = open_run(folder)
     config = run.load_config()
     if config.model.architecture == "encoder-decoder":
-        return InspectedRun(run, config, load(folder, device))
+        return InspectedRun(run, config, load(folder, device, task=config.task))
     predictor = open_predictor(folder, find_task(config), device)
     return InspectedRun(run, config, predictor, _single_text_task(config).make_reader(run, predictor))
 
@@ -243,7 +246,9 @@ def load_default_examples(
     store = find_training_store(inspected_run.run)
     if isinstance(inspected_run.task, Translator) and store.tokens_manifest.exists():
         corpus = open_corpus(store.store, "dev", inspected_run.task.tokenizers)
-        pairs = [(n, pair) for n, pair in enumerate(corpus.pairs(max_examples)) if _has_text(inspected_run, pair)]
+        view = STORED_PAIRS.get(inspected_run.config.task, _same_pair)
+        stored = enumerate(map(view, corpus.pairs(max_examples)))
+        pairs = [(n, pair) for n, pair in stored if _has_text(inspected_run, pair)]
         return _require_examples(inspected_run, pairs, "the run's dev set")
     if not inspected_run.translates and store.texts_manifest.exists():
         texts = _single_text_task(inspected_run.config).list_dev_texts(store)
@@ -251,6 +256,10 @@ def load_default_examples(
         examples = islice(_fit_examples(inspected_run, numbered), max_examples)
         return _require_any(list(examples), "the run's dev set"), "the run's dev set"
     return make_grammar_examples(inspected_run, max_examples), "the built-in corpus"
+
+
+def _same_pair(pair: Pair) -> Pair:
+    return pair
 
 
 def _read_run_pairs(inspected_run: InspectedRun, paths: Sequence[str]) -> Iterator[Pair]:

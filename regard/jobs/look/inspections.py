@@ -50,7 +50,11 @@ HEAD_OPTIONS = ("--svg", "--png", "--csv")
 """Options that need one head of a sentence."""
 DECISION_OPTIONS = ("--data", "--words", "--label")
 """Options that need a classifier."""
-INSPECTORS = {"translate": "regard.jobs.look.inspections", "classify": "regard.jobs.look.decisions"}
+INSPECTORS = {
+    "translate": "regard.jobs.look.inspections",
+    "summarize": "regard.jobs.look.inspections",
+    "classify": "regard.jobs.look.decisions",
+}
 """The module that inspects the runs of a task, by its function `inspect`; that of translation also reads encoders."""
 
 

@@ -12,7 +12,7 @@ from regard.hardware import configure_cpu
 from regard.jobs.contamination import describe_contamination, load_trained_sources
 from regard.jobs.evaluate import tabulate_scores, unused_name
 from regard.jobs.tasks.reporting.verdict import describe_opponents
-from regard.jobs.tasks.single_text import SingleTextTask
+from regard.jobs.tasks.task import ComparableTask
 from regard.metrics import Score
 from regard.progress import track
 from regard.report import Paragraph, Table, TableView, render_fragment
@@ -85,7 +85,7 @@ class TaskFileEvaluation:
 
 
 def evaluate_task_files(
-    folder: Path, task: SingleTextTask, files: Sequence[str], device: str = "auto"
+    folder: Path, task: ComparableTask, files: Sequence[str], device: str = "auto"
 ) -> TaskFileEvaluation:
     """Predict and score the examples of files, and write the scores into the run under the name of the first file."""
     configure_cpu(0)

@@ -25,6 +25,8 @@ MODULES = {
     "masked-lm": "regard.jobs.tasks.language.masked_lm",
     "embed": "regard.jobs.tasks.embedding.task",
     "denoise": "regard.jobs.tasks.denoising.task",
+    "summarize": "regard.jobs.tasks.summarization.abstractive",
+    "extract": "regard.jobs.tasks.summarization.extractive",
 }
 """Imported when they are needed: training one job loads nothing of the others."""
 
@@ -50,8 +52,13 @@ def open_predictor(folder: Path, task: str, device: str) -> Any:
 COLUMN_OPTIONS = ("--text", "--text-pair", "--label")
 COLUMN_SETTINGS = {
     f"{task}.{name}": option
-    for task, names in (("classify", ("text", "text_pair", "label")), ("embed", ("text", "text_pair", "similarity")))
-    for name, option in zip(names, COLUMN_OPTIONS, strict=True)
+    for task, names in (
+        ("classify", ("text", "text_pair", "label")),
+        ("embed", ("text", "text_pair", "similarity")),
+        ("summarize", ("text", "summary")),
+        ("extract", ("text", "summary", "labels")),
+    )
+    for name, option in zip(names, COLUMN_OPTIONS, strict=False)  # a task may have no labels
 }
 """The settings of columns, and the options that set them."""
 TASKS_OF_FILES = {"labels": "classify", "tags": "tag"}

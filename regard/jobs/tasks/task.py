@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from torch import nn
 
@@ -23,6 +23,7 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import Validator
 
 if TYPE_CHECKING:
+    from regard.jobs.tasks.comparison import TaskComparison
     from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table  # with all that draws, which training does not need
 
@@ -232,4 +233,20 @@ class Task(Protocol):
 
     def plan_notes(self, config: Config, data: Any) -> list[str]:
         """What the user should know before training begins."""
+        ...
+
+
+@runtime_checkable
+class ComparableTask(Task, Protocol):
+    """A task that evaluates files and compares systems by its own scores; translators have a search to choose, too."""
+
+    @property
+    def file_example(self) -> str:
+        """What files have many of."""
+        ...
+
+    def compare(
+        self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str
+    ) -> "TaskComparison":
+        """Runs and files of predictions on one test set, which is read as by a run with this config."""
         ...

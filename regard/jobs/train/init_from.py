@@ -72,9 +72,11 @@ def choose_architecture(init_run: Run, init_config: Config, config: Config) -> s
     for architecture in TASK_ARCHITECTURES[config.task]:
         if architecture in parts:
             return architecture
+    fitting = [task for task, architectures in TASK_ARCHITECTURES.items() if {*architectures} & {*parts}]
     raise ConfigError(
         f"{init_run.folder}: has the architecture {stacks}, but --task {config.task} needs "
-        f"{' or '.join(TASK_ARCHITECTURES[config.task])}; leave out --from, or give a run that has such a part"
+        f"{' or '.join(TASK_ARCHITECTURES[config.task])}; leave out --from, or give a run that has such a part. "
+        f"It fits --task {', '.join(fitting)}"
     )
 
 

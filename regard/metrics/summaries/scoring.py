@@ -43,6 +43,17 @@ def score_summaries(
     rule: str = "best-f1",
 ) -> dict[str, Score]:
     """The means over summaries of ROUGE-1, -2, -L and -Lsum, which takes lines for sentences; F1, in percent."""
+    rows = measure_summaries(predictions, references, words, rule)
+    return mean_values(rows, describe_rouge(references, words, rule))
+
+
+def measure_summaries(
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    words: WordSplitter = DEFAULT_WORDS,
+    rule: str = "best-f1",
+) -> list[RougeValues]:
+    """The measures of each summary."""
     if len(predictions) != len(references):
         raise DataError(f"{len(predictions):,} summaries but {len(references):,} references; every summary needs one")
     if not predictions:
@@ -50,13 +61,20 @@ def score_summaries(
     if missing := [number for number, texts in enumerate(references, start=1) if not texts]:
         raise DataError(f"summary {missing[0]} has no reference; expected one or several")
     choose = REFERENCE_RULES[rule]
-    rows = [
+    return [
         choose([rouge_values(prediction, reference, words) for reference in texts])
         for prediction, texts in track(list(zip(predictions, references, strict=True)), "computing ROUGE")
     ]
+
+
+def describe_rouge(references: Sequence[Sequence[str]], words: WordSplitter, rule: str) -> str:
+    """The signature: words, references, and what decides where there are several."""
     most = max(map(len, references))
-    refs = "refs:1" if most == 1 else f"refs:1-{most},{rule}"
-    signature = f"{words.signature}|{refs}|mean:texts"
+    return f"{words.signature}|{'refs:1' if most == 1 else f'refs:1-{most},{rule}'}|mean:texts"
+
+
+def mean_values(rows: Sequence[RougeValues], signature: str) -> dict[str, Score]:
+    """The means over summaries, in percent, with their intervals."""
     return {name: ratio_score(NAMES[name], [row[name] for row in rows], [1.0] * len(rows), signature) for name in NAMES}
 
 

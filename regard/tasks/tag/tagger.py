@@ -58,6 +58,24 @@ class SentenceWindow(NamedTuple):
     encoded: EncodedWords
 
 
+def divide(sentences: Sequence[Sequence[str]], tokenizer: TextTokenizer, max_length: int) -> Iterator[SentenceWindow]:
+    """Windows in which every word that has tokens is found once, at its first token."""
+    pending = [(sentence, 0) for sentence in range(len(sentences))]
+    while pending:
+        # No more words than the model reads tokens: a long text is not encoded to its end again and again.
+        slices = [sentences[sentence][start : start + max_length] for sentence, start in pending]
+        encoded_slices = tokenizer.encode_words(slices, max_length)
+        rest = []
+        for (sentence, start), words, encoded in zip(pending, slices, encoded_slices, strict=True):
+            last = max((n for n, position in enumerate(encoded.first_tokens) if position >= 0), default=None)
+            end = start + (len(words) if last is None else last + 1)
+            if last is not None:
+                yield SentenceWindow(sentence, start, encoded)
+            if end < len(sentences[sentence]):
+                rest.append((sentence, end))
+        pending = rest
+
+
 class Tagger:
     """A trained model that tags words."""
 
@@ -78,7 +96,7 @@ class Tagger:
         """
         certain = np.where(np.array(self.tags.tags) == self.tags.default, 0.0, -np.inf)
         log_probs = [np.tile(certain, (len(words), 1)) for words in sentences]
-        windows = list(self._divide(sentences))
+        windows = list(divide(sentences, self.tokenizer, self.max_length))
         rows = [window.encoded.ids for window in windows]
         with evaluation_mode(self.model), torch.inference_mode():
             for batch in batch_by_length(rows):
@@ -117,23 +135,6 @@ class Tagger:
             numbers = range(span.start, span.end)
             probability = float(np.exp(sum(log_probs[n, self.tags.tags.index(tags[n])] for n in numbers)))
             yield Entity(span.type, start, end, text[start:end], probability)
-
-    def _divide(self, sentences: Sequence[Sequence[str]]) -> Iterator[SentenceWindow]:
-        """Windows in which every word that has tokens is found once, at its first token."""
-        pending = [(sentence, 0) for sentence in range(len(sentences))]
-        while pending:
-            # No more words than the model reads tokens: a long text is not encoded to its end again and again.
-            slices = [sentences[sentence][start : start + self.max_length] for sentence, start in pending]
-            encoded_slices = self.tokenizer.encode_words(slices, self.max_length)
-            rest = []
-            for (sentence, start), words, encoded in zip(pending, slices, encoded_slices, strict=True):
-                last = max((n for n, position in enumerate(encoded.first_tokens) if position >= 0), default=None)
-                end = start + (len(words) if last is None else last + 1)
-                if last is not None:
-                    yield SentenceWindow(sentence, start, encoded)
-                if end < len(sentences[sentence]):
-                    rest.append((sentence, end))
-            pending = rest
 
     def _token_states(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         """The states of sentences: (B, T, D)."""

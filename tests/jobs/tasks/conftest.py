@@ -37,6 +37,8 @@ PREDICT = {
         [one.probability for one in filler.fill(f"[MASK] {text}", top_k=10**6)[0]] for text in texts
     ],
     "denoise": lambda denoiser, texts: denoiser.restore([f"[MASK] {text}" for text in texts]),
+    "summarize": lambda summarizer, texts: summarizer.summarize([[text] for text in texts]),
+    "extract": lambda extractor, texts: [table[:, 1].tolist() for table in extractor.log_probs([[t] for t in texts])],
 }
 """What the predictor of each task makes of texts: the numbers of each, its translation, or what it is restored to."""
 RUNS = {
@@ -47,6 +49,8 @@ RUNS = {
     "masked-lm": "masked_run",
     "embed": "embedder_run",
     "denoise": "denoiser_run",
+    "summarize": "summarizer_run",
+    "extract": "extractor_run",
 }
 """The fixture of a finished run of each task."""
 SENTENCES = [make_sentence(name, verb, city) for name in NAMES for verb in VERBS for city in CITIES]

@@ -2,6 +2,7 @@
 
 import csv
 import html
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from regard.jobs.tasks.registry import get_task, open_predictor, task_of
 from regard.run import Run
 from regard.tasks.classify.examples import restore_example
 from regard.tasks.stored_parts import split_parts
+from regard.tasks.summarize.documents import restore_document
 from regard.tasks.tag.examples import restore_sentence
 from regard.training import log
 from tests.jobs.tasks.conftest import PREDICT
@@ -33,8 +35,8 @@ of_tasks_with_classes = pytest.mark.parametrize("task", [name for name in TASKS 
 """Not embed, whose baseline depends on the rows of a batch: tests/jobs/tasks/embedding."""
 INSPECTED = [name for name in TASKS if name != "denoise"]
 """Not denoise: what it reads and writes is the same text, which `regard look` refuses."""
-SEARCHING = ("translate", "denoise")
-"""The tasks whose validations decode a few examples alone."""
+SEARCHING = ("translate", "denoise", "summarize")
+"""The tasks whose predictions are texts; their validations decode a few examples greedily."""
 METHODS = {
     "translate": "translate",
     "classify": "classify",
@@ -43,6 +45,8 @@ METHODS = {
     "masked-lm": "fill",
     "embed": "embed",
     "denoise": "restore",
+    "summarize": "summarize",
+    "extract": "summarize",
 }
 """What the model of a run can do, and no other."""
 TEXTS = ["the king sees a dog", "Ann", "a superb film in Rome, and the old house under the tree sleeps"]
@@ -186,7 +190,7 @@ def test_a_run_can_be_moved_and_is_opened_by_its_task_alone(task: str, finished:
     here, there = (open_predictor(folder, task, "cpu") for folder in (finished(task).folder, moved))
     assert PREDICT[task](here, TEXTS) == PREDICT[task](there, TEXTS)
     for model in (regard.load(moved), regard.load(moved, task=task)):
-        assert [method for method in METHODS.values() if hasattr(model, method)] == [METHODS[task]]
+        assert [method for method in dict.fromkeys(METHODS.values()) if hasattr(model, method)] == [METHODS[task]]
     for other in TASKS:
         if other != task:
             with pytest.raises(RegardError, match=rf"\(--task {task}\), and cannot {KINDS[other].ability}"):
@@ -203,16 +207,14 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
             lines = "".join(f"{getattr(pair, side)}\n" for pair in pairs)
             (folder / f"again.{side}").write_text(lines, encoding="utf-8")
         return [folder / "again.source", folder / "again.target"]
-    path = (
-        folder
-        / {
-            "classify": "again.csv",
-            "tag": "again.conll",
-            "causal-lm": "again.txt",
-            "embed": "again.tsv",
-            "denoise": "again.txt",
-        }[task]
-    )
+    names = {
+        "classify": "again.csv",
+        "tag": "again.conll",
+        "causal-lm": "again.txt",
+        "embed": "again.tsv",
+        "denoise": "again.txt",
+    }
+    path = folder / names.get(task, "again.jsonl")
     if task == "tag":
         write_tagged_sentences(path, map(restore_sentence, pairs))
     elif task == "embed":
@@ -220,12 +222,18 @@ def write_test_files(run: Run, task: str, folder: Path) -> list[Path]:
     elif task == "classify":
         rows = [f"{example.text},{example.labels[0]}" for example in map(restore_example, pairs)]
         path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    elif task in ("summarize", "extract"):
+        rows = [
+            json.dumps({"source": one.sentences, "target": one.references, "title": one.title})
+            for one in map(restore_document, pairs)
+        ]
+        path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     else:
         path.write_text("\n\n".join(pair.source for pair in pairs), encoding="utf-8")
     return [path]
 
 
-@pytest.mark.parametrize("task", ["translate", "classify", "tag", "causal-lm", "embed", "denoise"])
+@pytest.mark.parametrize("task", [name for name in TASKS if name != "masked-lm"])
 def test_a_file_of_the_test_set_has_the_scores_of_the_test_set(task: str, finished: Finished, tmp_path: Path):
     """The set that training stored, and its file read again: the same examples, model and opponents."""
     run = Run(Path(shutil.copytree(finished(task).folder, tmp_path / "run")))

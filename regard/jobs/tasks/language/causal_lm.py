@@ -145,9 +145,9 @@ class CausalLMTask(LanguageTask):
         return evaluate_language_model(predictor, [pair.source for pair in pairs], opponents)
 
     def make_reader(self, run: Run, predictor: LanguageModel) -> "TextReader":
-        from regard.inspection.text_readers import Document  # with all that inspects
+        from regard.inspection.text_readers import WholeDocument  # with all that inspects
 
-        return Document(predictor.tokenizer)
+        return WholeDocument(predictor.tokenizer)
 
     def list_dev_texts(self, run: Run) -> Iterable[str]:
         """Lines: a document may be longer than what can be inspected."""

@@ -19,6 +19,8 @@ from regard.progress import stage, track
 from regard.run import Run, atomic_write
 
 MAX_TOKENIZER_SENTENCES = 1_000_000
+ReadTexts = Callable[[], Iterable[str]]
+"""Texts that can be read several times."""
 
 
 def stream_pairs(config: Config, files: Sequence[str]) -> PairStream:
@@ -119,27 +121,28 @@ def tokenize_corpora(run: Run, config: Config) -> None:
     """Train the tokenizers, and store the texts as token ids in the run."""
     if run.tokens_manifest.exists():
         return
-    tokenizers, notes = _train_tokenizers(run, config)
+    sources, targets = (Texts(run.store, f"train.{side}") for side in store.SIDES)
+    tokenizers, notes = train_tokenizers(run, config, lambda: sources, lambda: targets, len(sources))
     for name in read_texts_manifest(run).sets:
         store.write_ids(run.store, name, tokenizers)
     run.write_json(run.tokens_manifest, {"notes": notes})
 
 
-def _train_tokenizers(run: Run, config: Config) -> tuple[Tokenizers, list[str]]:
+def train_tokenizers(
+    run: Run, config: Config, sources: ReadTexts, targets: ReadTexts, num_pairs: int
+) -> tuple[Tokenizers, list[str]]:
+    """One tokenizer for both sides or one for each, and notes; those of an initial run are used as they are."""
     if config.train.init_from:  # whose tokenizers were copied into this run
         return load_tokenizers(run, config), []
-    sources, targets = Texts(run.store, "train.source"), Texts(run.store, "train.target")
     if config.data.joint_vocab:
-        joint, notes = _train_tokenizer(run, config, lambda: chain(sources, targets), 2 * len(sources), "")
+        joint, notes = _train_tokenizer(run, config, lambda: chain(sources(), targets()), 2 * num_pairs, "")
         return Tokenizers(joint, joint), notes
-    source, notes = _train_tokenizer(run, config, lambda: sources, len(sources), "source")
-    target, target_notes = _train_tokenizer(run, config, lambda: targets, len(targets), "target")
+    source, notes = _train_tokenizer(run, config, sources, num_pairs, "source")
+    target, target_notes = _train_tokenizer(run, config, targets, num_pairs, "target")
     return Tokenizers(source, target), notes + target_notes
 
 
-def _train_tokenizer(
-    run: Run, config: Config, texts: Callable[[], Iterable[str]], count: int, side: str
-) -> tuple[Tokenizer, list[str]]:
+def _train_tokenizer(run: Run, config: Config, texts: ReadTexts, count: int, side: str) -> tuple[Tokenizer, list[str]]:
     """Train a tokenizer, unless that was done before a kill."""
     path = run.tokenizer(side)
     if run.has_checksum(path):

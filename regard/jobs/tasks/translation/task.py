@@ -1,6 +1,5 @@
 """Translation behind the protocol of a task."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -9,26 +8,21 @@ from typing import TYPE_CHECKING
 
 from sacrebleu.metrics.base import Metric as SacreMetric
 from sacrebleu.metrics.chrf import CHRF
-from torch import nn
 
 from regard.config import Config
-from regard.data import ibm_model1
-from regard.data.batch import Batches, batches_by_length
+from regard.data.batch import batches_by_length
 from regard.data.store import Corpus
-from regard.data.unigram import unigram_loss
 from regard.decode import GreedySearch
 from regard.evaluation import Evaluation
 from regard.formats import Pair, read_pairs
 from regard.jobs.evaluate import evaluate_translator, read_sentences, write_scores
-from regard.jobs.load import load, new_model, require_memory
+from regard.jobs.load import load
 from regard.jobs.run_kind import use_command
-from regard.jobs.tasks.task import LossFactory, TextSize
 from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, TaskMetric
-from regard.jobs.tasks.translation import data as translation_data
 from regard.jobs.tasks.translation import prepare
 from regard.jobs.tasks.translation.data import TranslationData
+from regard.jobs.tasks.translation.encoder_decoder import EncoderDecoderTask
 from regard.jobs.text_statistics import write_statistics
-from regard.jobs.train.head_history import NullHeadRecorder
 from regard.jobs.train.init_from import is_same_task
 from regard.metrics import Tokenization, choose_tokenization, corpus_bleu
 from regard.metrics.corpus_sums import SIZE_COLUMN, score_sums, sentence_statistics
@@ -36,11 +30,8 @@ from regard.metrics.labels.statistics import CountedScore, TableCounts
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from regard.tasks.loss import LossModule
-from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_layer
-from regard.tasks.translate.loss import TranslationLoss
 from regard.tasks.translate.translator import Translator
 from regard.training.alarms import AlarmWords
-from regard.training.planning.cost import MeanLengths
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
 from regard.training.validate import DevPredictions, Validator
 
@@ -87,7 +78,7 @@ class GreedyTranslations:
 
 
 @dataclass(frozen=True)
-class TranslateTask:
+class TranslateTask(EncoderDecoderTask):
     """A source text -> a target text, by an encoder-decoder."""
 
     name: str = "translate"
@@ -116,9 +107,6 @@ class TranslateTask:
         prepare.write_texts(run, config)
         write_statistics(run, config)
 
-    def measure_texts(self, run: Run) -> TextSize:
-        return prepare.measure_training_text(run)
-
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
         if inputs.pairs < MIN_PAIRS_TO_ALIGN or _continues_translator(config):
             return suggest_settings(inputs, config)
@@ -129,37 +117,6 @@ class TranslateTask:
 
     def tokenize(self, run: Run, config: Config) -> None:
         prepare.tokenize_corpora(run, config)
-
-    def open_data(self, run: Run, config: Config) -> TranslationData:
-        return translation_data.open_training_data(run, config)
-
-    def count_examples(self, data: TranslationData) -> float:
-        return len(data.train)
-
-    def max_batch_rows(self, config: Config) -> float:
-        return math.inf
-
-    def mean_lengths(self, data: TranslationData) -> MeanLengths:
-        pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)
-        return MeanLengths(*(len(side.values) / pairs + 1 for side in sides))  # EOS included
-
-    def require_memory(self, config: Config, data: TranslationData) -> None:
-        require_memory(config, data.tokenizers)
-
-    def build_model(self, config: Config, data: TranslationData) -> EncoderDecoder:
-        return new_model(config, data.tokenizers)
-
-    def build_loss_factory(self, config: Config, data: TranslationData, padding_free: bool) -> LossFactory:
-        guided_alignment = _build_guided_alignment(config, data) if config.train.guided_alignment else None
-
-        def build_loss(model: nn.Module) -> LossModule:
-            assert isinstance(model, EncoderDecoder)
-            return TranslationLoss(model, config.train.label_smoothing, padding_free, guided_alignment)
-
-        return build_loss
-
-    def build_batches(self, config: Config, data: TranslationData) -> Batches:
-        return translation_data.build_batches(config, data)
 
     def build_predictor(self, model: EncoderDecoder, config: Config, data: TranslationData) -> Translator:
         return Translator(model, data.tokenizers)
@@ -176,21 +133,8 @@ class TranslateTask:
             translations,
         )
 
-    def build_head_recorder(
-        self, run: Run, config: Config, model: EncoderDecoder, data: TranslationData
-    ) -> NullHeadRecorder:
-        from regard.jobs.train.head_recorder import HeadRecorder  # imports the whole of regard.inspection
-
-        return HeadRecorder(run, model, data, config.train.head_stats_every)
-
-    def baseline_loss(self, config: Config, data: TranslationData) -> float:
-        return unigram_loss(data.train.target_ids, data.dev.target_ids, data.vocab_size)
-
     def load_predictor(self, folder: Path, device: str) -> Translator:
         return load(folder, device)
-
-    def calibrate(self, run: Run, predictor: Translator, data: TranslationData) -> None:
-        """Nothing to fit."""
 
     def evaluate(self, run: Run, predictor: Translator, pairs: Sequence[Pair], set_name: str = "") -> Evaluation:
         return evaluate_translator(run, predictor, pairs)
@@ -201,10 +145,6 @@ class TranslateTask:
 
     def require_readable(self, files: Sequence[str], config: Config) -> None:
         self.read_examples(files, config)  # which looks at the files before it reads them
-
-    def select_dev(self, data: TranslationData, max_examples: int) -> list[Pair]:
-        """Spread over dev, the same for every trial: beam search takes long."""
-        return data.dev.pairs()[:: -(-len(data.dev) // max_examples)]
 
     def describe_failure(self, evaluation: Evaluation) -> str | None:
         """That translations suit any sentence; where they do not, the loss may still tell of a failure."""
@@ -279,11 +219,6 @@ def _continues_translator(config: Config) -> bool:
         return False
     initial = Run(Path(config.train.init_from))
     return not initial.config.exists() or is_same_task(initial.load_config(), config)
-
-
-def _build_guided_alignment(config: Config, data: TranslationData) -> GuidedAlignment:
-    table = ibm_model1.fit_corpus(data.train, data.tokenizers.source.vocab_size)
-    return GuidedAlignment(table, config.train.guided_alignment, guided_layer(config.model.depth("decoder")))
 
 
 def _choose_tokenization(config: Config, data: TranslationData) -> Tokenization:

@@ -1,0 +1,1 @@
+"""Summarization as two tasks: `summarize` writes summaries, `extract` chooses sentences."""

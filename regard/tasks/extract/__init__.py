@@ -1,0 +1,1 @@
+"""Extractive summarization: which sentences of a document are its summary."""

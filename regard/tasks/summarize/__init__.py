@@ -1,0 +1,1 @@
+"""Summarization: documents in, summaries out."""
