@@ -137,7 +137,7 @@ def split_lowercase(text: str, pattern: re.Pattern[str] = _WORD) -> list[str]:
 
 
 def split_ngrams(text: str, max_words: int = MAX_WORDS[0]) -> list[str]:
-    """The words and punctuation marks of a text in lower case, and its n-grams of up to so many."""
+    """The words and punctuation marks of a text in lower case, and its n-grams of up to `max_words` words."""
     words = split_lowercase(text, _WORD_OR_MARK)
     longer = (words[i : i + size] for size in range(2, max_words + 1) for i in range(len(words) - size + 1))
     return [*words, *map(" ".join, longer)]

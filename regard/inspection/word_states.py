@@ -87,7 +87,7 @@ class WordReader:
                 for name, states in read_layers(self.model, [rows[i][0] for i in numbers]).items():
                     table = states.double().cpu().numpy()  # (B, T, D)
                     vectors[name] |= {i: table[b, rows[i][1]].mean(axis=0) for b, i in enumerate(numbers)}
-        return {name: np.stack([found[i] for i in range(len(words))]) for name, found in vectors.items()}
+        return {name: np.stack([of_word[i] for i in range(len(words))]) for name, of_word in vectors.items()}
 
     def _encode(self, word: PlacedWord) -> tuple[list[int], list[int]]:
         """The ids of a sentence, and the positions of the tokens of the word."""

@@ -15,7 +15,7 @@ from regard.training.loop import Step
 from regard.training.validate import Validation
 
 MAX_CURVE_POINTS = 240
-"""Of the curve of a training: more cannot be told apart on a page."""
+"""Of the curve of a training: more cannot be distinguished on a page."""
 
 
 class Log:
@@ -109,7 +109,7 @@ def pool_steps(records: Sequence[Step | Validation], max_points: int = MAX_CURVE
 
 
 def _group_by_tokens(steps: Sequence[Step], least: float) -> list[list[Step]]:
-    """Consecutive steps that have at least so many tokens together, if all of them do."""
+    """Consecutive steps that have at least `least` tokens together, if all of them do."""
     groups: list[list[Step]] = [[]]
     for step in steps:
         groups[-1].append(step)

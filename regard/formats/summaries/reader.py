@@ -76,12 +76,12 @@ def _read_json_lines(path: Path, names: SummaryColumns, max_line_bytes: int) -> 
                 f"{where}: has {len(labels)} labels for {len(source)} sentences; expected a list of sentences, with a "
                 f"label for each"
             )
-        kept = [n for n, sentence in enumerate(source) if sentence]
+        occupied = [n for n, sentence in enumerate(source) if sentence]
         yield SummarizedDocument(
-            tuple(source[n] for n in kept),
+            tuple(source[n] for n in occupied),
             tuple(filter(None, target)),
             title,
-            None if labels is None else tuple(labels[n] for n in kept),
+            None if labels is None else tuple(labels[n] for n in occupied),
             is_divided,
             where,
         )

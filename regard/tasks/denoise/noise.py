@@ -95,12 +95,12 @@ class SpansTarget:
 
     def _limit(self, spans: Sequence[HiddenSpan], length: int) -> list[HiddenSpan]:
         """As many spans as there are sentinels, and as keep source and target no longer than the text."""
-        kept = list(spans[: len(self.masks)])
-        num_hidden = sum(end - begin for begin, end in kept)
-        while len(kept) > min(num_hidden, length - num_hidden):
-            begin, end = kept.pop()
+        limited = list(spans[: len(self.masks)])
+        num_hidden = sum(end - begin for begin, end in limited)
+        while len(limited) > min(num_hidden, length - num_hidden):
+            begin, end = limited.pop()
             num_hidden -= end - begin
-        return kept
+        return limited
 
 
 def replace_spans(ids: Sequence[int], spans: Sequence[HiddenSpan], masks: Sequence[int]) -> list[int]:

@@ -39,7 +39,7 @@ def pair_with_summary(pair: Pair) -> Pair:
 
 def divide_text(text: str, rules: SentenceRules) -> tuple[str, ...]:
     """The sentences of a text; none reaches over the end of a line."""
-    lines = (line.strip() for line in text.splitlines())
+    lines = (line.strip() for line in text.split("\n"))
     return tuple(sentence.text.strip() for line in lines if line for sentence in split_sentences(line, rules))
 
 

@@ -87,11 +87,13 @@ class PassageSizes:
         """The scores of an opponent by these measures, and paired tests."""
         scores, tests = self.score(opponent), {}
         sizes = (self.num_targets, self.num_hidden, self.num_searched)
-        for measure, size, mine, its in zip(("loss", "accuracy", "restored"), sizes, model, opponent, strict=True):
+        for measure, size, of_model, of_opponent in zip(
+            ("loss", "accuracy", "restored"), sizes, model, opponent, strict=True
+        ):
             if measure in measures and measure in scores:
                 counted, factor = size > 0, 1 if measure == "loss" else 100
-                values = {name: factor * its[counted]}
-                tests[measure] = compare_sums(size[counted], factor * mine[counted], values)[name]
+                values = {name: factor * of_opponent[counted]}
+                tests[measure] = compare_sums(size[counted], factor * of_model[counted], values)[name]
         return OpponentResult(name, {measure: scores[measure] for measure in tests}, tests)
 
     def _sign(self, unit: str, sizes: FloatArray) -> str:
@@ -147,8 +149,8 @@ def _score_passage(
     if output is None:
         return RestoredPassage(whole, *sizes, 0, 0)
     restored = decode(denoiser.target.join(text.source, output))
-    found = count_restored(text, output)
-    return RestoredPassage(whole, *sizes, num_hidden, found, _show_masks(denoiser, text.source), restored)
+    num_restored = count_restored(text, output)
+    return RestoredPassage(whole, *sizes, num_hidden, num_restored, _show_masks(denoiser, text.source), restored)
 
 
 def _show_masks(denoiser: Denoiser, ids: Sequence[int]) -> str:
