@@ -17,7 +17,7 @@ KINDS = {
 
 def require_language_model(run: Run, config: Config) -> None:
     """Refuse a run that does not generate text."""
-    if config.model.architecture != "decoder" or config.task not in ("causal-lm", "translate"):
+    if config.task != "causal-lm" and not is_imported_language_model(config):
         raise RunError(f"{_describe_kind(run, config)}, and generates no text; {_suggest_command(run, config)}")
     _require_weights(run, "generate")
 
@@ -39,7 +39,7 @@ def require_encoder(run: Run, config: Config) -> None:
 def _describe_kind(run: Run, config: Config) -> str:
     if is_imported_encoder(config):
         return f"{run.folder}: is an imported encoder without an output projection to its vocabulary"
-    if config.task == "translate" and config.model.architecture == "decoder":  # imported: no task trained it
+    if is_imported_language_model(config):
         return f"{run.folder}: is {KINDS['causal-lm'][0]}"
     return f"{run.folder}: is {KINDS[config.task][0]}"
 
@@ -47,7 +47,7 @@ def _describe_kind(run: Run, config: Config) -> str:
 def _suggest_command(run: Run, config: Config) -> str:
     if is_imported_encoder(config):
         return f"embed texts with it: regard.load_encoder({str(run.folder)!r}).embed([…])"
-    task = "causal-lm" if config.model.architecture == "decoder" and config.task == "translate" else config.task
+    task = "causal-lm" if is_imported_language_model(config) else config.task
     return f"use it with: {KINDS[task][1].format(run=run.folder)}"
 
 
@@ -59,6 +59,21 @@ def find_task(config: Config) -> str:
 def is_imported_encoder(config: Config) -> bool:
     """Whether a run is an encoder that no task has trained."""
     return config.task == "translate" and config.model.architecture == "encoder"
+
+
+def is_imported_language_model(config: Config) -> bool:
+    """Whether a run is a decoder that no task has trained."""
+    return config.task == "translate" and config.model.architecture == "decoder" and not config.data.train
+
+
+def translates(config: Config) -> bool:
+    """Whether a run turns a text into another text."""
+    return translates_by_two_stacks(config) or config.joins_source_and_target
+
+
+def translates_by_two_stacks(config: Config) -> bool:
+    """Whether it does so with an encoder and a decoder, between which there is cross-attention."""
+    return config.task == "translate" and config.model.architecture == "encoder-decoder"
 
 
 def _require_weights(run: Run, ability: str) -> None:

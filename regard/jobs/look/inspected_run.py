@@ -21,6 +21,7 @@ from regard.inspection.heads.alignment import has_gold, parse_pharaoh
 from regard.inspection.heads.patterns import TokenCounts
 from regard.inspection.trace import Model, attention_sites
 from regard.jobs.load import load, load_encoder, new_encoder, new_model
+from regard.jobs.tasks.open_predictor import refuse_run
 from regard.jobs.train.training_data import find_training_store
 from regard.run import Run, open_run
 from regard.tasks.embed.embedder import Embedder
@@ -43,7 +44,7 @@ class InspectedRun:
 
     @property
     def model(self) -> Model:
-        return self.task.model
+        return self.task.encoder_decoder if isinstance(self.task, Translator) else self.task.model
 
     @property
     def translates(self) -> bool:
@@ -119,6 +120,8 @@ def open_inspected_run(folder: Path, device: str = "cpu") -> InspectedRun:
     config = run.load_config()
     if config.model.architecture == "encoder":
         return InspectedRun(run, config, load_encoder(folder, device))
+    if config.joins_source_and_target:
+        raise refuse_run(run, config, "be inspected: it is a decoder alone, without cross-attention")
     return InspectedRun(run, config, load(folder, device))
 
 

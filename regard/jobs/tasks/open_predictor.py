@@ -5,7 +5,7 @@ from typing import Any
 
 from regard.config import TASK_ARCHITECTURES, Config
 from regard.errors import RunError
-from regard.jobs.run_kind import find_task
+from regard.jobs.run_kind import find_task, is_imported_language_model
 from regard.jobs.tasks.registry import MODULES, get_task, task_of
 from regard.run import Run, open_run
 
@@ -39,7 +39,8 @@ def _describe_other(folder: Path, config: Config, task: str) -> str:
 
 def is_trained_for_task(config: Config) -> bool:
     """Whether the model is of a kind that its task trains; encoders and language models are also imported."""
-    return config.model.architecture in TASK_ARCHITECTURES[config.task]
+    is_kind = config.model.architecture in TASK_ARCHITECTURES[config.task]
+    return is_kind and not is_imported_language_model(config)
 
 
 def refuse_run(run: Run, config: Config, ability: str) -> RunError:

@@ -8,15 +8,16 @@ from torch import Tensor
 
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.model.modules import device_of, evaluation_mode
-from regard.model.single_stack import EncoderOnly, mean_pooling
+from regard.model.single_stack import mean_pooling
 from regard.runtime.attention import use_fused_attention
 from regard.tasks.text_batch import batch_by_length, pad_rows
+from regard.tasks.text_forward import SingleStack
 
 
 class Embedder:
     """A trained encoder that embeds texts as vectors of length 1, whose dot products are cosine similarities."""
 
-    def __init__(self, model: EncoderOnly, tokenizer: TextTokenizer, max_length: int):
+    def __init__(self, model: SingleStack, tokenizer: TextTokenizer, max_length: int):
         use_fused_attention(model)
         self.model = model
         self.tokenizer = tokenizer

@@ -20,7 +20,7 @@ from regard.decode import GreedySearch
 from regard.evaluation import Evaluation
 from regard.formats import Pair, read_pairs
 from regard.jobs.evaluate import evaluate_translator, read_sentences, write_scores
-from regard.jobs.load import load, new_model, require_memory
+from regard.jobs.load import load, new_translation_model, require_memory
 from regard.jobs.tasks.task import LossFactory, TextSize
 from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, TaskMetric
 from regard.jobs.tasks.translation import data as translation_data
@@ -31,6 +31,7 @@ from regard.jobs.train.head_history import NullHeadRecorder
 from regard.metrics import Tokenization, choose_tokenization, corpus_bleu
 from regard.metrics.corpus_sums import SIZE_COLUMN, score_sums, sentence_statistics
 from regard.metrics.labels.statistics import CountedScore, TableCounts
+from regard.model.single_stack import SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from regard.tasks.loss import LossModule
@@ -86,7 +87,7 @@ class GreedyTranslations:
 
 @dataclass(frozen=True)
 class TranslateTask:
-    """A source text -> a target text, by an encoder-decoder."""
+    """A source text -> a target text, by an encoder-decoder, or by a decoder that reads both."""
 
     name: str = "translate"
     example: str = "pair"
@@ -118,7 +119,8 @@ class TranslateTask:
         return prepare.measure_training_text(run)
 
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
-        if inputs.pairs < MIN_PAIRS_TO_ALIGN or config.train.init_from:
+        has_source = config.model.architecture == "encoder-decoder"
+        if inputs.pairs < MIN_PAIRS_TO_ALIGN or config.train.init_from or not has_source:
             return suggest_settings(inputs, config)
         reason = "guided alignment speeds up the first epochs"
         return suggest_settings(
@@ -144,14 +146,14 @@ class TranslateTask:
     def require_memory(self, config: Config, data: TranslationData) -> None:
         require_memory(config, data.tokenizers)
 
-    def build_model(self, config: Config, data: TranslationData) -> EncoderDecoder:
-        return new_model(config, data.tokenizers)
+    def build_model(self, config: Config, data: TranslationData) -> EncoderDecoder | SourceTargetDecoder:
+        return new_translation_model(config, data.tokenizers)
 
     def build_loss_factory(self, config: Config, data: TranslationData, padding_free: bool) -> LossFactory:
         guided_alignment = _build_guided_alignment(config, data) if config.train.guided_alignment else None
 
         def build_loss(model: nn.Module) -> LossModule:
-            assert isinstance(model, EncoderDecoder)
+            assert isinstance(model, EncoderDecoder | SourceTargetDecoder)
             return TranslationLoss(model, config.train.label_smoothing, padding_free, guided_alignment)
 
         return build_loss
@@ -159,7 +161,9 @@ class TranslateTask:
     def build_batches(self, config: Config, data: TranslationData) -> Batches:
         return translation_data.build_batches(config, data)
 
-    def build_predictor(self, model: EncoderDecoder, config: Config, data: TranslationData) -> Translator:
+    def build_predictor(
+        self, model: EncoderDecoder | SourceTargetDecoder, config: Config, data: TranslationData
+    ) -> Translator:
         return Translator(model, data.tokenizers)
 
     def build_validator(
