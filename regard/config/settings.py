@@ -63,6 +63,11 @@ class Config(Settings):
         return self
 
     @property
+    def split_seed(self) -> int:
+        """The seed of what is held out of the training files."""
+        return self.train.seed if self.data.split_seed is None else self.data.split_seed
+
+    @property
     def joins_source_and_target(self) -> bool:
         """Whether a decoder alone reads source and target as one sequence; an imported one has no source."""
         return self.task in SOURCE_TARGET_TASKS and self.model.architecture == "decoder" and bool(self.data.train)

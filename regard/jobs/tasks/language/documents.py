@@ -24,7 +24,7 @@ def write_documents(run: Run, config: Config, separator: str) -> None:
     documents = _read(c.train, separator, config)
     size = sum(len(document.text) for document in documents)
     fractions = dict.fromkeys(list_held_out_sets(config), min(FRACTION, MAX_CHARACTERS / size))
-    sets = hold_out_documents(documents, config.train.seed, fractions) if fractions else {"train": documents}
+    sets = hold_out_documents(documents, config.split_seed, fractions) if fractions else {"train": documents}
     sets |= {name: _read(files, separator, config) for name, files in (("dev", c.dev), ("test", c.test)) if files}
     counts = {
         name: store.write_texts(run.store, name, (Pair(document.text, "") for document in texts))
