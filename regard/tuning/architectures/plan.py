@@ -1,4 +1,4 @@
-"""The comparison of architectures as a study: a set for each, with the same settings but for the sizes of its stacks."""
+"""The comparison of architectures as a study: a set for each, with the same settings but for its stacks."""
 
 import re
 import tempfile
@@ -33,9 +33,7 @@ def open_comparison(
     """The study of a folder, or a new one. One that was begun is continued with the settings that it has."""
     if len(files) == 1 and is_study_folder(files[0]):
         if values or budget or seeds or out:
-            raise ConfigError(
-                f"{files[0]}: a comparison is resumed unchanged: leave out other files, settings and --out"
-            )
+            raise ConfigError(f"{files[0]}: a comparison is resumed unchanged: leave out settings and --out")
         return _load(files[0])
     if not files:
         raise ConfigError("nothing to train on: give training files, or the folder of a comparison")
@@ -59,11 +57,13 @@ def build_study(config: Config, budget: Mapping[str, float], seeds: int, name: s
     task = task_of(config)
     task.require_files(config)
     given: dict[str, Any] = {f"train.{key}": limit for key, limit in budget.items()}
-    config = settings.with_values(config, {"model.architecture": names[0], "train.guided_alignment": 0.0} | given)
+    if "train.guided_alignment" not in explicit:  # which needs cross-attention
+        given["train.guided_alignment"] = 0.0
+    config = settings.with_values(config, {"model.architecture": names[0]} | given)
     if not config.data.dev and config.data.split_seed is None:
         config = settings.with_values(config, {"data.split_seed": config.train.seed})
     config = _choose_settings(config)
-    sized = match_sizes(config.model, ["encoder-decoder" if name == "encoder-decoder" else name for name in names])
+    sized = match_sizes(config.model, names)
     base = settings.flatten(config.model_dump(mode="json", exclude_none=True, exclude_unset=True))
     for setting in SIZE_SETTINGS:
         base.pop(setting, None)

@@ -67,7 +67,8 @@ def _describe_scores(comparison: ArchitectureComparison) -> str:
     order = sorted(comparison.results, key=lambda one: -one.score)
     scores = ", ".join(f"{one.name} {one.score:.{digits}f}" for one in order)
     seeds = format_count(len(order[0].scores), "seed")
-    return f"{capitalize(comparison.metric)} on {comparison.num_test:,} test {comparison.units}, mean of {seeds}: {scores}."
+    metric, units = capitalize(comparison.metric), f"{comparison.num_test:,} test {comparison.units}"
+    return f"{metric} on {units}, mean of {seeds}: {scores}."
 
 
 def _describe_sizes(comparison: ArchitectureComparison) -> str:
