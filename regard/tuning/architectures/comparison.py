@@ -31,6 +31,7 @@ from regard.tuning.study import Study
 NUM_DRAWS = 4_000
 SEED = 12345
 QUANTILES = (0.025, 0.975)
+MAX_SCORE = 100.0
 
 
 @dataclass(frozen=True)
@@ -234,6 +235,7 @@ def _summarize(result: TrialResult, seeds: SeedScores, drawn: FloatArray) -> Arc
     outside, parameters = count_run_weights(Run(result.folders[0]))
     score, chance = mean(seeds.values), drawn + _seed_noise([seeds], len(drawn))
     low, high = (score + float(np.quantile(chance, q)) for q in QUANTILES)
+    low, high = max(low, min(0.0, *seeds.values)), min(high, MAX_SCORE)
     return ArchitectureResult(
         result.name,
         result.params,

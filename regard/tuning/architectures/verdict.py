@@ -42,14 +42,12 @@ def describe_method(comparison: ArchitectureComparison) -> str:
     """How differences are tested."""
     seeds = len(comparison.results[0].scores)
     count = format_count(len(comparison.tests), "comparison")
-    chance = (
-        f"that of the test {comparison.units} (paired bootstrap over {comparison.num_test:,} of them) and that of the "
-        f"{seeds} seeds (Student's t)"
-        if seeds > 1
-        else f"that of the test {comparison.units} alone (paired bootstrap over {comparison.num_test:,} of them): "
-        f"nothing is known of other seeds"
-    )
-    return f"Intervals and p-values have the chance in them of {chance}. p-values are corrected for {count} (Holm)."
+    chance = f"the test {comparison.units} (paired bootstrap over {comparison.num_test:,} of them)"
+    if seeds > 1:
+        chance = f"both {chance} and the {seeds} seeds (Student's t)"
+    else:
+        chance = f"{chance} alone: nothing is known of other seeds"
+    return f"Intervals and p-values take account of {chance}. p-values are corrected for {count} (Holm)."
 
 
 def _describe_test(comparison: ArchitectureComparison, test: ArchitectureTest) -> str:
