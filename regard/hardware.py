@@ -161,7 +161,7 @@ def _cgroup_cores(cgroup: Path = CGROUP) -> int | None:
     return None
 
 
-def measure_matmul_flops(tries: int = TRIES) -> float:
+def measure_matmul_flops(tries: int = TRIES, dtype: str = "float32") -> float:
     """Floating-point operations per second of matrix multiplications of the size that training uses.
 
     The best of several short tries: a machine that is busy for a moment is not a slow machine.
@@ -169,7 +169,7 @@ def measure_matmul_flops(tries: int = TRIES) -> float:
     import torch
 
     rows, inner, columns = MATMUL_SHAPE
-    a, b = torch.randn(rows, inner), torch.randn(inner, columns)
+    a, b = (torch.randn(shape).to(getattr(torch, dtype)) for shape in ((rows, inner), (inner, columns)))
     a @ b
     best = 0.0
     for _ in range(tries):

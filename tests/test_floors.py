@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import regard
-from regard.config import TaskName
+from regard.config import Config, TaskName
 from scripts import forward_lines, unused
 
 ROOT = Path(regard.__file__).parent
@@ -195,7 +195,23 @@ def test_only_doors_print():
 
 
 TASK_NAMES = frozenset(get_args(TaskName))
-BLIND_TO_TASKS = ("training", "tuning", "report", "jobs/train", "jobs/report.py", "display")
+BLIND_TO_TASKS = ("training", "tuning", "report", "jobs/train", "jobs/report.py", "jobs/evaluate.py", "display")
+TASK_SECTIONS = {f"{name.replace('-', '_')}" for name in TASK_NAMES} & Config.model_fields.keys()
+TASK_PACKAGES = tuple(
+    f"regard.{path.relative_to(ROOT).as_posix().replace('/', '.')}"
+    for folder in ("tasks", "jobs/tasks")
+    for path in (ROOT / folder).iterdir()
+    if path.is_dir() and path.name not in ("reporting", "__pycache__")
+)
+OF_ONE_TASK = {
+    "display/views/tasks/filling.py": "regard.tasks.masked_lm",
+    "jobs/evaluate.py": "regard.tasks.translate",
+    "jobs/report.py": "regard.tasks.translate",
+    "jobs/train/estimate.py": "regard.jobs.tasks.translation",
+    "jobs/train/head_recorder.py": "regard.jobs.tasks.translation",
+    "tuning/pages/comparison.py": "regard.jobs.tasks.translation",
+}
+"""What shows or measures the predictions of one task alone, and which task this is."""
 
 
 def named_tasks(folder: str) -> list[str]:
@@ -209,6 +225,42 @@ def named_tasks(folder: str) -> list[str]:
     ]
 
 
+def imported_modules(tree: ast.Module) -> list[str]:
+    """The modules that a file imports, wherever it does."""
+    return [
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+    ]
+
+
+def used_tasks(folder: str) -> list[str]:
+    """Where a file reads the settings of a task, or imports from it."""
+    found = []
+    for path, tree in files():
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(folder):
+            sections = [
+                node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in TASK_SECTIONS
+            ]
+            found += [f"{name}:{node.lineno} .{node.attr}" for node in sections]
+            packages = {
+                package
+                for module in imported_modules(tree)
+                for package in TASK_PACKAGES
+                if f"{module}.".startswith(f"{package}.")
+            }
+            found += [f"{name} {package}" for package in sorted(packages) if OF_ONE_TASK.get(name) != package]
+    return found
+
+
 def test_training_and_what_follows_know_no_task_by_name():
     assert [found for folder in BLIND_TO_TASKS for found in named_tasks(folder)] == []
     assert named_tasks("jobs/tasks/registry.py"), "the table of tasks has their names"
+
+
+def test_training_and_what_follows_read_no_settings_of_a_task_and_import_none():
+    assert [found for folder in BLIND_TO_TASKS for found in used_tasks(folder)] == []
+    assert {".classify", ".masked_lm"} <= {found.split()[1] for found in used_tasks("jobs/tasks")}
+    assert {"regard.tasks.classify", "regard.tasks.embed"} <= {found.split()[1] for found in used_tasks("jobs/tasks")}

@@ -99,7 +99,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "TranslationModel": lambda: regard.load("runs/mine"),
         "ValidationFinished": lambda: regard.ValidationFinished.__dataclass_fields__,
         "build_index": lambda: refuse(
-            lambda: regard.build_index("runs/mine", "text.txt", out=out / "idx"), "embeds no text"
+            lambda: regard.build_index("runs/mine", "text.txt", out=out / "idx"), "cannot embed texts"
         ),
         "bench": lambda: regard.bench("runs/mine", seconds=0.01),
         "classify_stream": lambda: refuse(lambda: regard.classify_stream("runs/mine", []), "not --task classify"),
@@ -128,12 +128,10 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "rouge": lambda: regard.rouge(["a dog"], ["a dog"]),
         "senses": lambda: refuse(lambda: regard.senses("runs/mine", "xyzzy", "new.tsv"), "occurs in no sentence"),
         "settings": lambda: regard.settings(),
-        "similar": lambda: refuse(lambda: regard.similar("runs/mine", "a", "b"), "embeds no text"),
-        "similar_files": lambda: refuse(lambda: regard.similar_files("runs/mine", "new.tsv"), "embeds no text"),
-        "similar_stream": lambda: refuse(lambda: regard.similar_stream("runs/mine", ["a\tb"]), "embeds no text"),
-        "tag_stream": lambda: refuse(
-            lambda: regard.tag_stream("runs/mine", ["a dog"]), "was trained with --task translate"
-        ),
+        "similar": lambda: refuse(lambda: regard.similar("runs/mine", "a", "b"), "cannot embed texts"),
+        "similar_files": lambda: refuse(lambda: regard.similar_files("runs/mine", "new.tsv"), "cannot embed texts"),
+        "similar_stream": lambda: refuse(lambda: regard.similar_stream("runs/mine", ["a\tb"]), "cannot embed texts"),
+        "tag_stream": lambda: refuse(lambda: regard.tag_stream("runs/mine", ["a dog"]), "cannot tag words"),
         "train": lambda: regard.train("pairs.tsv", out=out / "x", steps=1, settings=SMALL),
         "training_events": lambda: list(regard.training_events("pairs.tsv", out=out / "y", steps=1, settings=SMALL)),
         "translate_file": lambda: regard.translate_file("runs/mine", "text.txt", out / "text.fr"),

@@ -13,6 +13,7 @@ from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
 from regard.files import resolve
 from regard.formats import Pair
+from regard.inspection.text_readers import WholeText
 from regard.jobs import load as loading
 from regard.jobs.convert import export_run, import_folder
 from regard.jobs.look.inspected_run import InspectedRun
@@ -233,7 +234,9 @@ class EncoderModel:
         """The attention weights of every head for one text."""
         _require_text(text, "attention()")
         run = Run(self.run.folder)
-        return trace_attention(InspectedRun(run, self.run.config, self.embedder), text)
+        return trace_attention(
+            InspectedRun(run, self.run.config, self.embedder, WholeText(self.embedder.tokenizer)), text
+        )
 
     def __repr__(self) -> str:
         return f"<EncoderModel {self.run.folder}, {count_parameters(self.embedder.model):,} parameters>"

@@ -13,16 +13,15 @@ from regard.evaluation import METRICS
 from regard.exchange import check_folder
 from regard.hardware import configure_cpu
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
-from regard.jobs.run_kind import find_task
+from regard.jobs.run_kind import find_task, require_task
 from regard.jobs.tasks.comparison import TaskComparison, name_systems, require_systems
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
-from regard.jobs.tasks.open_predictor import require_task
 from regard.jobs.tasks.registry import complete_task, get_task, task_of
 from regard.jobs.tasks.single_text import SingleTextTask
 from regard.metrics import Score
 from regard.metrics.summaries import REFERENCE_RULES, EnglishWords, UnicodeWords, score_summaries
 from regard.retrieval.index_folder import is_index
-from regard.run import open_run
+from regard.run import Run, open_run
 from regard.tuning.compare import Comparison, compare_files
 from regard.tuning.pages.comparison import write_comparison
 from regard.tuning.pages.task_comparison import write_task_comparison
@@ -55,12 +54,13 @@ def evaluate(
     if is_index(Path(run)):
         raise ConfigError(f"{run}: is a search index; evaluate it with `regard search {run} --queries … --judgments …`")
     metrics = select_metrics(lowercase, tokenize)
-    name = require_task(Path(run), open_run(Path(run)).load_config(), task)
-    if isinstance(get_task(name), SingleTextTask):
+    name = _require_own_task(open_run(Path(run)), task)
+    run_task = get_task(name)
+    if isinstance(run_task, SingleTextTask):
         if metrics is not METRICS:
             raise ConfigError(f"{run}: has no BLEU, which --lowercase and --tokenize are for; leave them out")
         with showing(progress):
-            return evaluate_task_files(Path(run), name, list_files(files), device)
+            return evaluate_task_files(Path(run), run_task, list_files(files), device)
     with showing(progress):
         return evaluate_files(Path(run), list_files(files), BeamSearch(beam, alpha), metrics, device, split_sentences)
 
@@ -138,8 +138,16 @@ def _find_config(
                 f"{first} was trained with --task {tasks[first]}, {path} with --task {other}: only runs of one task "
                 f"can be compared"
             )
-    name = require_task(first, configs[first], task)
+    name = _require_own_task(Run(first), task)
     return complete_task(with_values(configs[first], merge_values(name_columns(name, *columns), {"task": name})))
+
+
+def _require_own_task(run: Run, task: str | None) -> str:
+    """The task of a run; a run of another task than the one that is named is refused."""
+    config = run.load_config()
+    name = task or find_task(config)
+    require_task(run, config, name)
+    return name
 
 
 def rouge(

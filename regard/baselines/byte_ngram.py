@@ -7,15 +7,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.baselines.selection import spaced
+from regard.baselines.selection import choose_in_turn, spaced
 from regard.errors import DataError
 from regard.metrics.intervals import FloatArray
 
 BOUNDARY = 256
 """Stands before and after every document, beside the 256 bytes."""
 NUM_SYMBOLS = 257
-ORDER = 5
-"""Fixed: the best order of a text may not be found on that text."""
+ORDERS = (5, 4, 6, 3)
+"""Of which the best on dev is chosen, never on the text that is scored; without dev, the first."""
 MAX_ORDER = 7
 """257^7 is the largest power in 64 bits."""
 MAX_TRAINING_BYTES = 1 << 25
@@ -73,7 +73,18 @@ class ByteNGram:
         return f"byte {self.order}-gram, Witten-Bell"
 
     @classmethod
-    def fit(cls, documents: Sequence[str], order: int = ORDER) -> Self:
+    def choose(cls, documents: Sequence[str], dev: Sequence[str]) -> "ByteNGram":
+        """The n-grams of documents, of the order that needs the fewest bits for dev."""
+        longest = cls.fit(documents, max(ORDERS))  # the tables of an order hold those of all shorter ones
+
+        def cut(order: int) -> "ByteNGram":
+            return replace(longest, tables=longest.tables[:order])
+
+        score = (lambda one: -sum(map(one.bits, dev))) if any(dev) else None
+        return choose_in_turn(cut, {"order": ORDERS}, score)
+
+    @classmethod
+    def fit(cls, documents: Sequence[str], order: int = ORDERS[0]) -> Self:
         """Count the n-grams of documents: at most MAX_TRAINING_BYTES of them, evenly spaced."""
         if not 1 <= order <= MAX_ORDER:
             raise DataError(f"n-grams of {order} bytes cannot be counted; expected 1 to {MAX_ORDER}")

@@ -6,17 +6,18 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from regard.baselines.scoring import tag_f1
-from regard.baselines.selection import spaced
+from regard.baselines.selection import choose_in_turn, spaced
 from regard.errors import ConfigError, DataError
 from regard.formats.labeled import TaggedSentence
 
-L1_PENALTY, L2_PENALTY = 0.1, 0.1
 MAX_STEPS = 100
 MIN_FREQUENCIES = (1, 3)
 """How often a feature occurs at least, of which the best on dev is chosen; without dev, the first."""
+PENALTIES = ((0.1, 0.1), (0.0, 1.0))
+"""On absolute values and on squares, chosen in the same way, after the minimum frequency."""
 WINDOW = range(-2, 3)
 """The words whose features a tag depends on."""
 MAX_CELLS = 2_000_000
@@ -28,7 +29,7 @@ _REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 class ConditionalRandomField:
     """CRFsuite's field: 13 features of each word and of two on either side, and the pairs of neighboring tags.
 
-    Lafferty, McCallum and Pereira 2001. Fitted by L-BFGS with penalties of 0.1 on absolute values and on squares.
+    Lafferty, McCallum and Pereira 2001. Fitted by L-BFGS with penalties on absolute values and on squares.
     benchmarks/opponents.py has what this was chosen from, on dev.
     """
 
@@ -39,16 +40,20 @@ class ConditionalRandomField:
     """Of all training sentences."""
     min_frequency: int
     """How often a feature occurs at least in the training sentences."""
+    penalties: tuple[float, float]
+    """On absolute values and on squares."""
 
     @property
     def name(self) -> str:
         part = f", {self.num_examples:,} of {self.num_sentences:,} sentences"
         is_part = self.num_examples < self.num_sentences
-        return f"conditional random field (minimum frequency {self.min_frequency}{part if is_part else ''})"
+        l1, l2 = self.penalties
+        choice = f"minimum frequency {self.min_frequency}, penalties {l1:g} and {l2:g}"
+        return f"conditional random field ({choice}{part if is_part else ''})"
 
     @classmethod
-    def fit(cls, sentences: Sequence[TaggedSentence], dev: Sequence[TaggedSentence] = ()) -> Self:
-        """Train on at most 2 million words times tags, evenly spaced; the minimum frequency is the best one on dev.
+    def fit(cls, sentences: Sequence[TaggedSentence], dev: Sequence[TaggedSentence] = ()) -> "ConditionalRandomField":
+        """Train on at most 2 million words times tags, evenly spaced; the settings are the best on dev.
 
         The order of sentences changes nothing.
         """
@@ -56,12 +61,15 @@ class ConditionalRandomField:
         if not occupied:
             raise DataError("no tagged words to learn from; expected at least one sentence")
         selected = sorted(_limit_size(occupied), key=lambda one: (one.words, one.tags))
-        candidates = [
-            cls(train_field(selected, {"feature.minfreq": frequency}), len(selected), len(occupied), frequency)
-            for frequency in MIN_FREQUENCIES[: None if dev else 1]
-        ]
+
+        def fit_one(min_frequency: int, penalties: tuple[float, float]) -> "ConditionalRandomField":
+            l1, l2 = penalties
+            model = train_field(selected, {"feature.minfreq": min_frequency, "c1": l1, "c2": l2})
+            return cls(model, len(selected), len(occupied), min_frequency, penalties)
+
         gold = [sentence.tags for sentence in dev]
-        return max(candidates, key=lambda one: tag_f1(gold, one.predict(dev)))
+        score = (lambda one: tag_f1(gold, one.predict(dev))) if dev else None
+        return choose_in_turn(fit_one, {"min_frequency": MIN_FREQUENCIES, "penalties": PENALTIES}, score)
 
     def predict(self, sentences: Sequence[TaggedSentence]) -> list[tuple[str, ...]]:
         tagger = import_crfsuite().Tagger()
@@ -72,7 +80,8 @@ class ConditionalRandomField:
 def train_field(sentences: Sequence[TaggedSentence], options: Mapping[str, float]) -> bytes:
     """The field of these sentences as CRFsuite writes it; `options` are some of its own."""
     trainer = import_crfsuite().Trainer(verbose=False)
-    trainer.set_params({"c1": L1_PENALTY, "c2": L2_PENALTY, "max_iterations": MAX_STEPS, **options})
+    l1, l2 = PENALTIES[0]
+    trainer.set_params({"c1": l1, "c2": l2, "max_iterations": MAX_STEPS, **options})
     for sentence in sentences:
         trainer.append(sentence_features(sentence.words), sentence.tags)
     with tempfile.TemporaryDirectory() as folder:

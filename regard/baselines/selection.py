@@ -1,13 +1,14 @@
-"""What baselines are fitted on: examples with labels, and no more of them than time and memory allow."""
+"""What baselines are fitted on, no more than time and memory allow, and how their settings are chosen on dev."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from regard.errors import DataError
 from regard.formats.labeled import LabeledText
 
 Item = TypeVar("Item")
+System = TypeVar("System")
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,24 @@ def spaced(items: Sequence[Item], count: int) -> list[Item]:
     if count >= len(items):
         return list(items)
     return [items[number * len(items) // count] for number in range(count)]
+
+
+def choose_in_turn(
+    fit: Callable[..., System], grid: Mapping[str, Sequence[Any]], score: Callable[[System], float] | None
+) -> System:
+    """The system with the best value of each setting, chosen one setting after another; of equal ones, the first.
+
+    One after another, because all combinations take longer than cheap opponents may. Without a score, which needs dev,
+    the first value of every setting.
+    """
+    chosen = {name: values[0] for name, values in grid.items()}
+    best = fit(**chosen)
+    if score is None:
+        return best
+    best_score = score(best)
+    for name, values in grid.items():
+        for settings in [{**chosen, name: value} for value in values[1:]]:
+            system = fit(**settings)
+            if (value := score(system)) > best_score:
+                best, best_score, chosen = system, value, settings
+    return best

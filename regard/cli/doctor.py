@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.options import DEV, FILES, OUTPUT, PAIR, argument, flag, option
+from regard.cli.options import DEV, FILES, LABEL, OUTPUT, PAIR, TEXT, TEXT_PAIR, argument, flag, option
 
 TASK = option(
     FILES,
@@ -13,9 +13,6 @@ TASK = option(
     "What the files are for: translate (pairs), classify (texts with labels) or tag (sentences of tagged words).",
     default="translate",
 )
-TEXT_COLUMN = option(FILES, "NAME", "Column of the text in a .csv, .tsv or .jsonl, by name or number.", default="")
-TEXT_PAIR_COLUMN = option(FILES, "NAME", "Column of the second text, where pairs are classified.", default="")
-LABEL_COLUMN = option(FILES, "NAME", "Column of the label, by name or number.", default="")
 
 
 def doctor(
@@ -33,9 +30,9 @@ def doctor(
         "Kind of finding to drop, although it is only noted by default, such as duplicate. May be repeated.",
     ),
     task: str = TASK,
-    text_column: str = TEXT_COLUMN,
-    text_pair_column: str = TEXT_PAIR_COLUMN,
-    label_column: str = LABEL_COLUMN,
+    text_column: str | None = TEXT,
+    text_pair_column: str | None = TEXT_PAIR,
+    label_column: str | None = LABEL,
     fix: Path | None = option(OUTPUT, "FOLDER", "Write a clean copy of the corpus into this folder."),
     as_json: bool = flag(OUTPUT, "Print the findings as JSON.", "--json"),
 ) -> None:
@@ -63,9 +60,9 @@ def doctor(
         drop=drop or (),
         fix=fix,
         task=task,
-        text_column=text_column,
-        text_pair_column=text_pair_column,
-        label_column=label_column,
+        text_column=text_column or "",
+        text_pair_column=text_pair_column or "",
+        label_column=label_column or "",
     )
     if as_json:
         print(json.dumps(diagnosis.as_dict(), ensure_ascii=False, indent=1))

@@ -92,12 +92,12 @@ def generate(
 
 
 def _print_texts(texts: Iterator[tuple[str, Iterator[str]]]) -> None:
-    """Print each text as soon as its pieces come."""
-    for number, (prompt, pieces) in enumerate(texts):
+    """Print each text chunk by chunk, as it is generated."""
+    for number, (prompt, chunks) in enumerate(texts):
         if number:
             print(SEPARATOR)
         print(prompt, end="", flush=True)
-        for piece in pieces:
-            print(piece, end="", flush=True)
+        for chunk in chunks:
+            print(chunk, end="", flush=True)
         print(flush=True)
     sys.stdout.flush()

@@ -1,5 +1,6 @@
 """regard look, regard heads"""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ WORDS = option(FILES, "FILE", "Words, one per line: whether a classifier relies 
 def look(
     run: Path | None = argument("RUN", "Run folder, as `regard train` and `regard import` create it.", None),
     texts: list[str] = argument(
-        "TEXTS", "A sentence, or a sentence and its translation, or files of pairs; one text for a classifier.", None
+        "TEXTS",
+        "A sentence, or a sentence and its translation, or files of pairs; a text, or two, for a classifier.",
+        None,
     ),
     compare_with: str | None = COMPARE_WITH,
     head: str | None = option(MEASUREMENT, "HEAD", "One head, such as decoder.3.cross.5, for --svg, --png and --csv."),
@@ -63,6 +66,7 @@ def look(
     png: Path | None = option(OUTPUT, "FILE", "Write the figure of the head as PNG."),
     csv: Path | None = option(OUTPUT, "FILE", "Write the head's weights, scores and their terms, one row per cell."),
     npz: Path | None = option(OUTPUT, "FILE", "Write all arrays of the sentence (NumPy)."),
+    as_json: bool = flag(OUTPUT, "Print what was measured as JSON.", "--json"),
     selftest: bool = flag(ADVANCED, "Verify every measure on this machine, and exit.", "--selftest"),
     device: str = CPU_DEVICE,
 ) -> None:
@@ -72,6 +76,7 @@ def look(
       regard look runs/mine "I love dogs." --out look.html
       regard look runs/mine "I love dogs." "J'aime les chiens." --head decoder.1.cross.0 --svg head.svg
       regard look runs/reviews "a charming film" --out decision.html
+      regard look runs/questions "How old is it?" "What is its age?" --json
       regard look runs/reviews --data test.csv --words words.txt
 
     Read more: docs/howto/inspect_attention.md, docs/howto/look_page.md and docs/explanation/decisions.md
@@ -88,17 +93,21 @@ def look(
         texts or [],
         {"out": out, "svg": svg, "png": png, "csv": csv, "npz": npz},
         options | {"data": data or None, "words": words, "label": label},
+        as_json,
     )
 
 
-def _inspect(run: Path, texts: list[str], outputs: dict[str, Any], options: dict[str, Any]) -> None:
+def _inspect(run: Path, texts: list[str], outputs: dict[str, Any], options: dict[str, Any], as_json: bool) -> None:
     from regard.api.inspecting import look as inspect_model
     from regard.display.console import is_verbose, terminal_width
     from regard.display.looks import format_look
 
     check(*outputs.values())
     result = inspect_model(run, *texts, **outputs, **options)
-    print("\n".join(format_look(result, terminal_width(), is_verbose())))
+    if as_json:
+        print(json.dumps(result.as_dict(), ensure_ascii=False, indent=1))
+    else:
+        print("\n".join(format_look(result, terminal_width(), is_verbose())))
     for path in filter(None, outputs.values()):
         typer.echo(f"written: {path}", err=True)
 

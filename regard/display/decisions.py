@@ -25,13 +25,17 @@ def format_text(explained: ExplainedText, width: int) -> list[str]:
     ranked = sorted(probabilities, key=lambda label: -probabilities[label])
     more = len(ranked) - MAX_LABELS
     listing = ", ".join(f"{label} {probabilities[label]:.1%}" for label in ranked[:MAX_LABELS])
-    lines = [*wrap(isolate(decision.text.text), width), *wrap(explained.describe(), width)]
+    side = decision.text
+    shown = [side.text] if side.text_pair is None else [f"1: {side.text}", f"2: {side.text_pair}"]
+    lines = [*(line for text in shown for line in wrap(isolate(text), width)), *wrap(explained.describe(), width)]
     lines += [*wrap(listing + (f" and {more} more" if more > 0 else ""), width, "", "  "), ""]
-    columns = [Column("word")]
+    is_pair = side.text_pair is not None
+    columns = [Column("word"), *([Column("text", right=True)] if is_pair else [])]
     columns += [Column(measure.name, right=True, drops=DROPPED.get(measure.name, 0)) for measure in decision.measures]
     rows = [
         [
             isolate(word),
+            *([str(1 + (n >= side.num_first_words))] if is_pair else []),
             *(f"{values[n]:+.3f}" if m.signed else f"{values[n]:.3f}" for m, values in decision.measures.items()),
         ]
         for n, word in enumerate(decision.text.words)

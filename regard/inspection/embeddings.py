@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.inspection.example import Example, token_positions
-from regard.inspection.trace import Model, get_encoder, trace_forward
+from regard.inspection.trace import Model, get_reading_stack, trace_forward
 from regard.progress import track
 
 Vectors = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Contextuality:
 def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, seed: int = 1) -> list[LayerVectors]:
     """The vectors of a word: in the static embedding table, with positions added, then after each layer."""
     rng = np.random.default_rng(seed)
-    stack = get_encoder(model)
+    _, stack = get_reading_stack(model)
     vectors_by_layer: dict[str, list[_SentenceVectors]] = {}
     for example in track(examples, "embedding sentences"):
         positions = token_positions(example.source, word)
@@ -78,7 +78,7 @@ def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, s
         random_position = int(rng.choice(candidates))
         with torch.no_grad():
             static = stack.embedding.tokens(torch.tensor(example.source.ids))
-        hidden_states = {"static": static, **_encoder_hidden_states(model, example)}
+        hidden_states = {"static": static, **_reading_hidden_states(model, example)}
         for name, hidden_state in hidden_states.items():
             rows = hidden_state.double().cpu().numpy()
             vectors_by_layer.setdefault(name, []).append(
@@ -103,11 +103,11 @@ class _SentenceVectors(NamedTuple):
     tokens: Vectors
 
 
-def _encoder_hidden_states(model: Model, example: Example) -> dict[str, Tensor]:
+def _reading_hidden_states(model: Model, example: Example) -> dict[str, Tensor]:
     hidden_states = trace_forward(model, example).hidden_states
-    num_layers = len(get_encoder(model).layers)
-    return {"with position": hidden_states["encoder.embed"]} | {
-        f"layer {i}": hidden_states[f"encoder.layers.{i}.out"] for i in range(num_layers)
+    name, stack = get_reading_stack(model)
+    return {"with position": hidden_states[f"{name}.embed"]} | {
+        f"layer {i}": hidden_states[f"{name}.layers.{i}.out"] for i in range(len(stack.layers))
     }
 
 

@@ -32,6 +32,17 @@ class TokenizedText:
     """True for tokens that are no text, such as bos and eos."""
     word_shares: tuple[WordShares, ...] = ()
     """For each token the words that it covers, with its share in each; empty: every token covers its word alone."""
+    text_pair: str | None = None
+    """The second text of a pair, whose words and tokens come after those of the first."""
+    num_first_words: int = 0
+    """The words of the first text of a pair."""
+    token_type_ids: tuple[int, ...] = ()
+    """0 for each token of the first text of a pair, 1 for those of the second; empty for a single text."""
+
+    @property
+    def input(self) -> str | tuple[str, str]:
+        """The text, or the pair of texts."""
+        return self.text if self.text_pair is None else (self.text, self.text_pair)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -111,9 +122,48 @@ def build_text_example(tokenizer: TextTokenizer, text: str, max_length: int, gol
     special_tokens_mask = tuple(a == b for a, b in token_spans)
     words, word_shares = cover_words(text, token_spans)
     tokens = tuple(tokenizer.convert_ids_to_tokens(ids))
-    word_ids = tuple(map(_main_word, word_shares))
-    side = TokenizedText(text, tuple(ids), tokens, word_ids, words, special_tokens_mask, word_shares)
+    side = TokenizedText(text, tuple(ids), tokens, main_words(word_shares), words, special_tokens_mask, word_shares)
     return Example(side, source_links=() if gold is None else gold.source_links)
+
+
+def build_single_stack_example(side: TokenizedText, causal: bool, gold: GoldPair | None = None) -> Example:
+    """A text for an encoder; for a decoder-only model, which reads it as its own input, on both sides."""
+    links = () if gold is None else gold.source_links
+    return Example(side, side if causal else None, source_links=links, target_links=links if causal else ())
+
+
+def tokenize_pair(tokenizer: TextTokenizer, pair: tuple[str, str], max_length: int) -> TokenizedText:
+    """Two texts as one sequence; the words of the second come after those of the first."""
+    (ids,) = tokenizer.encode_pairs([pair], max_length)
+    token_type_ids = tuple(tokenizer.token_type_ids(ids))
+    spans = pair_spans(tokenizer, pair, ids)
+    (first_words, first_shares), (second_words, second_shares) = map(cover_words, pair, spans)
+    shifted = tuple({len(first_words) + word: x for word, x in shares.items()} for shares in second_shares)
+    word_shares = (*first_shares, *shifted)
+    return TokenizedText(
+        pair[0],
+        tuple(ids),
+        tuple(tokenizer.convert_ids_to_tokens(ids)),
+        main_words(word_shares),
+        (*first_words, *second_words),
+        tuple(a == b for one in spans for a, b in one),
+        word_shares,
+        pair[1],
+        len(first_words),
+        token_type_ids,
+    )
+
+
+def pair_spans(
+    tokenizer: TextTokenizer, pair: tuple[str, str], ids: Sequence[int]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The characters of its own text that each token of an encoded pair covers; both texts end in a special token."""
+    num_first = tokenizer.token_type_ids(ids).count(0)
+    lengths = (num_first, len(ids) - num_first)
+    first, second = (tokenizer.spans(text, len(ids) + 2) for text in pair)
+    (alone,) = tokenizer.encode([pair[1]], len(ids) + 2)
+    begin = int(len(alone) > 1 and alone[0] in tokenizer.special_ids)  # [CLS] is before the first text alone
+    return [*first[: lengths[0] - 1], (0, 0)], [*second[begin : begin + lengths[1] - 1], (0, 0)]
 
 
 def tokens_from_ids(ids: Sequence[int]) -> TokenizedText:
@@ -141,9 +191,9 @@ def _shares(token_span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> di
     return {n: overlap / sum(covered.values()) for n, overlap in covered.items()}
 
 
-def _main_word(shares: WordShares) -> int:
-    """The word that a token covers most of; of several the first."""
-    return max(shares, key=shares.__getitem__, default=NO_WORD)
+def main_words(word_shares: Sequence[WordShares]) -> tuple[int, ...]:
+    """The word that each token covers most of; of several the first."""
+    return tuple(max(shares, key=shares.__getitem__, default=NO_WORD) for shares in word_shares)
 
 
 def with_whitespace_words(side: TokenizedText) -> TokenizedText:
@@ -155,8 +205,9 @@ def with_whitespace_words(side: TokenizedText) -> TokenizedText:
         for word, share in shares.items():
             by_whitespace[whitespace_ids[word]] = by_whitespace.get(whitespace_ids[word], 0.0) + share
         word_shares.append(by_whitespace)
-    word_ids = tuple(map(_main_word, word_shares))
-    return replace(side, word_ids=word_ids, words=tuple(side.text.split()), word_shares=tuple(word_shares))
+    return replace(
+        side, word_ids=main_words(word_shares), words=tuple(side.text.split()), word_shares=tuple(word_shares)
+    )
 
 
 def whitespace_word_ids(side: TokenizedText) -> list[int]:
@@ -206,7 +257,7 @@ def _tokenize_side(
             *tokenizer.convert_ids_to_tokens(ids),
             *(special_tokens[i] for i in suffix),
         ),
-        (*(NO_WORD for _ in prefix), *map(_main_word, word_shares), *(NO_WORD for _ in suffix)),
+        (*(NO_WORD for _ in prefix), *main_words(word_shares), *(NO_WORD for _ in suffix)),
         words,
         (*(True for _ in prefix), *(False for _ in ids), *(True for _ in suffix)),
         (*({} for _ in prefix), *word_shares, *({} for _ in suffix)),

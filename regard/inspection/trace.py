@@ -10,15 +10,16 @@ from torch import Tensor, nn
 
 from regard.config import Head
 from regard.data.batch import Batch
-from regard.errors import ModelError
 from regard.inspection.example import Example
 from regard.model.attention import Attention
 from regard.model.layers import DecoderLayer, Residual
+from regard.model.masks import position_ids_of
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.single_stack import DecoderOnly, EncoderOnly
 from regard.model.taps import attention_path, record
 from regard.model.transformer import EncoderDecoder, TransformerStack
 from regard.progress import track
+from regard.tasks.text_forward import has_token_types
 
 Model = EncoderDecoder | EncoderOnly | DecoderOnly
 BATCH_CELLS = 2**21  # attention weights of one layer and batch, which bounds memory
@@ -68,13 +69,11 @@ def _iter_attention_sites(model: Model) -> Iterator[AttentionSite]:
                 yield AttentionSite(f"{stack}.{i}.cross", layer.cross_attn, layer.cross_attn_residual)
 
 
-def get_encoder(model: Model) -> TransformerStack:
-    """The encoder of a model. Raises ModelError for a decoder-only model."""
+def get_reading_stack(model: Model) -> tuple[str, TransformerStack]:
+    """The stack that reads the text, and its name: the encoder; of a decoder-only model, the decoder."""
     if isinstance(model, DecoderOnly):
-        raise ModelError(
-            "this model has no encoder, so words cannot be inspected in context; use a model with an encoder"
-        )
-    return model.encoder
+        return "decoder", model.decoder
+    return "encoder", model.encoder
 
 
 def pad_sequences(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
@@ -84,11 +83,18 @@ def pad_sequences(sequences: Sequence[Sequence[int]], pad_id: int) -> Tensor:
 
 
 def model_inputs(model: Model, examples: Sequence[Example]) -> tuple[Tensor, ...]:
-    """The arguments of a forward pass over these examples: ids (B, S) and, for an encoder-decoder, (B, T)."""
+    """The arguments of a forward pass over these examples: ids (B, S) and, for an encoder-decoder, (B, T).
+
+    A model that tells two texts apart also has their positions and token types (B, S).
+    """
     device = device_of(model)
-    sides = [pad_sequences([example.source.ids for example in examples], model.pad)]
+    pad_id = max(0, model.pad)  # an imported vocabulary has no padding: what follows a text changes nothing
+    sides = [pad_sequences([example.source.ids for example in examples], pad_id)]
     if isinstance(model, EncoderDecoder):
         sides.append(pad_sequences([example.query_tokens("decoder").ids for example in examples], model.pad))
+    elif any(example.source.token_type_ids for example in examples) and has_token_types(model):
+        types = [example.source.token_type_ids or [0] * len(example.source) for example in examples]
+        sides += [position_ids_of(sides[0]), pad_sequences(types, 0)]
     return tuple(side.to(device) for side in sides)
 
 

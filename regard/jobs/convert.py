@@ -13,8 +13,7 @@ from regard.interchange.folder import open_model_folder
 from regard.interchange.registry import get_exporter, get_importer
 from regard.interchange.trained import TrainedEncoder, TrainedLanguageModel, TrainedTranslator
 from regard.jobs.load import load, new_decoder, new_encoder, new_model, save_tokenizer_json, save_tokenizers
-from regard.jobs.run_kind import translates_by_two_stacks
-from regard.jobs.tasks.open_predictor import refuse_run
+from regard.jobs.run_kind import has_cross_attention, refuse
 from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.progress import stage
@@ -71,8 +70,8 @@ def export_run(folder: Path, target_format: str, out: Path, quantize: str = "non
     """Write a run as a folder for other programs; it is created completely or not at all."""
     get_exporter(target_format, quantize)  # or there is none, and nothing is written
     run = runs.open_run(folder)
-    if not translates_by_two_stacks(config := run.load_config()):
-        raise refuse_run(run, config, "be exported")
+    if not has_cross_attention(config := run.load_config()):
+        raise refuse(run, config, "be exported")
     recover(out)
     if is_occupied(out) or contains_current(out):
         raise ConfigError(f"{out}: already exists. Choose another folder with --out, or remove it.")
@@ -84,8 +83,8 @@ def export_run(folder: Path, target_format: str, out: Path, quantize: str = "non
 def write_model(folder: Path, target_format: str, out: Path, quantize: str) -> None:
     """Write the model of a run for other programs into an empty folder."""
     config, translator = Run(folder).load_config(), load(folder, "cpu")
-    if not translates_by_two_stacks(config):
-        raise refuse_run(Run(folder), config, "be converted")
+    if not has_cross_attention(config):
+        raise refuse(Run(folder), config, "be converted")
     exported_model = TrainedTranslator(config, weights.tensors_of(translator.model), translator.tokenizers)
     with stage(f"writing {target_format}"):
         get_exporter(target_format, quantize)(exported_model, out)

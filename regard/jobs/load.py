@@ -16,7 +16,7 @@ from regard.data.tokenizers.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.tokenizers.wordpiece import WordPiece
 from regard.errors import ConfigError, RunError
 from regard.hardware import available_memory, pick_device
-from regard.jobs.run_kind import require_encoder, require_language_model, translates
+from regard.jobs.run_kind import require_task
 from regard.kernels import int8_linear
 from regard.model import weights
 from regard.model.build import build, build_decoder, build_encoder, build_source_target_decoder
@@ -42,15 +42,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none") -> Tr
     linear_factory = _select_linear_factory(quantize, torch_device)
     run = open_run(Path(folder))
     config = run.load_config()
-    if not run.best.exists():
-        raise RunError(
-            f"{run.folder}: has no validated weights yet, so it cannot translate. "
-            f"Continue training with `regard train --resume {run.folder}`."
-        )
-    if not translates(config):
-        from regard.jobs.tasks.open_predictor import refuse_run  # with what trains, which translating does without
-
-        raise refuse_run(run, config, "translate")
+    require_task(run, config, "translate")
     with stage(f"loading {run.folder.name}"):
         tokenizers = load_tokenizers(run, config)
         sizes = (tokenizers.source.vocab_size, tokenizers.target.vocab_size)
@@ -66,7 +58,7 @@ def load_encoder(folder: str | Path, device: str = "auto") -> Embedder:
     """The embedder of an encoder that was trained for it, or imported."""
     run = open_run(Path(folder))
     config = run.load_config()
-    require_encoder(run, config)
+    require_task(run, config, "embed")
     with stage(f"loading {run.folder.name}"):
         tokenizer = load_text_tokenizer(run)
         num_embeddings = count_embeddings(config, tokenizer)
@@ -84,7 +76,7 @@ def load_language_model(folder: str | Path, device: str = "auto", quantize: str 
     linear_factory = _select_linear_factory(quantize, torch_device)
     run = open_run(Path(folder))
     config = run.load_config()
-    require_language_model(run, config)
+    require_task(run, config, "causal-lm")
     with stage(f"loading {run.folder.name}"):
         tokenizer = load_document_tokenizer(run)
         has_own = isinstance(tokenizer, DocumentTokenizer)

@@ -15,7 +15,7 @@ from regard.data.batch import Batches, DataPosition, TranslationCollator
 from regard.data.store import open_corpus
 from regard.data.tokenizers.tokenizer import Tokenizers
 from regard.decode import GreedySearch, Search
-from regard.errors import ConfigError, DataError, DivergedError, RunError
+from regard.errors import ConfigError, DataError, DivergedError
 from regard.files import resolve
 from regard.formats import Pair
 from regard.inspection.example import MAX_TOKENS, Example, build_pair_example
@@ -31,8 +31,7 @@ from regard.inspection.pruning.order import (
 )
 from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, load_tokenizers, new_model
-from regard.jobs.run_kind import translates_by_two_stacks
-from regard.jobs.tasks.open_predictor import is_trained_for_task, refuse_run
+from regard.jobs.run_kind import has_cross_attention, refuse
 from regard.jobs.train.events import Note
 from regard.jobs.train.training_data import find_training_store
 from regard.metrics import Score, choose_tokenization, corpus_bleu
@@ -361,12 +360,5 @@ def _references(pairs: Sequence[Pair]) -> list[str]:
 
 def require_translator(config: Config, folder: Path) -> None:
     """Refuse a run that does not translate."""
-    if translates_by_two_stacks(config):
-        return
-    if is_trained_for_task(config):
-        raise refuse_run(Run(folder), config, "be pruned: pruning is measured in BLEU")
-    article = "an" if config.model.architecture == "encoder" else "a"
-    raise RunError(
-        f"{folder}: is a model with {article} {config.model.architecture} only; pruning is measured in BLEU and needs "
-        f"a translation model"
-    )
+    if not has_cross_attention(config):
+        raise refuse(Run(folder), config, "be pruned: pruning is measured in BLEU")

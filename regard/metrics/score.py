@@ -10,6 +10,12 @@ from regard.metrics.tokenization import Tokenization
 
 LOWER_IS_BETTER = frozenset({"bits per byte", "perplexity per token", "nats per masked token", "TER", "ECE"})
 """Names of scores that count what is wrong, or missing."""
+NO_INTERVAL_REASONS = {
+    "n<": "too few examples",
+    "biased": "above 0 by chance alone",
+    "one-stream": "all texts are compressed together",
+}
+"""What a signature says where there is no interval, after "ci:none", in words."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +25,7 @@ class Score:
     name: str
     value: float
     low: float | None
-    """None, as `high`, where there are too few sentences for an interval; the signature says so."""
+    """None, as `high`, where there is no interval; the signature has the reason."""
     high: float | None
     signature: str
 
@@ -43,7 +49,7 @@ class Score:
     def format_interval(self, digits: int = 2) -> str:
         """The bounds of the interval in words."""
         if self.low is None or self.high is None:
-            return "too few sentences"
+            return f"none: {self._explain_no_interval()}"
         return f"{self.low:.{digits}f} to {self.high:.{digits}f}"
 
     def __str__(self) -> str:
@@ -51,7 +57,7 @@ class Score:
         return f"{self.name} {self.format_margin(2)}{interval}  {self.signature}"
 
     def _repr_html_(self) -> str:
-        interval = "too few sentences for an interval"
+        interval = f"no interval: {self._explain_no_interval()}"
         if self.low is not None and self.high is not None:
             interval = f"[{self.low:.2f}, {self.high:.2f}]"
         score = f"{self.value:.2f} <small>{interval}</small>"
@@ -59,6 +65,10 @@ class Score:
 
     def as_dict(self) -> dict[str, Any]:
         return {"value": self.value, "low": self.low, "high": self.high, "signature": self.signature}
+
+    def _explain_no_interval(self) -> str:
+        reasons = (reason for mark, reason in NO_INTERVAL_REASONS.items() if f"|ci:none,{mark}" in self.signature)
+        return next(reasons, "not computed")
 
 
 Metric = Callable[[Sequence[str], Sequence[str], Tokenization], Score]

@@ -30,7 +30,7 @@ ByteDecoder = Callable[[int], bytes]
 
 
 class PromptTokenizer(Protocol):
-    """What a language model needs of its tokenizer."""
+    """What a language model, and what shows one, needs of its tokenizer."""
 
     bos_id: int
     eos_id: int
@@ -46,6 +46,12 @@ class PromptTokenizer(Protocol):
 
     def byte_decoder(self, prompt: Sequence[int]) -> ByteDecoder:
         """What gives, for each token after a prompt, the bytes that it adds; these may end inside a character."""
+        ...
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]: ...
+
+    def spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """The characters of a text that each of its tokens covers."""
         ...
 
 
@@ -104,14 +110,14 @@ class _Continuation:
     num_tokens: int = 0
     total_log_prob: float = 0.0
     finish_reason: FinishReason | None = None
-    pieces: list[str] = field(default_factory=list)
+    chunks: list[str] = field(default_factory=list)
 
     def append(self, token: int | None, log_prob: float) -> None:
         """Add a token, None for eos, and what can be shown of the text by then."""
         self.num_tokens += 1
         self.total_log_prob += log_prob
         if token is not None:
-            self.pieces.append(self.stream.add(self.decode_token(token)))
+            self.chunks.append(self.stream.add(self.decode_token(token)))
         if token is None:
             self.finish_reason = "eos"
         elif self.stream.stopped:
@@ -119,11 +125,11 @@ class _Continuation:
         elif self.num_tokens == self.max_tokens:
             self.finish_reason = "length"
         if self.finish_reason is not None:
-            self.pieces.append(self.stream.finish())
+            self.chunks.append(self.stream.finish())
 
     def result(self) -> Generation:
         assert self.finish_reason is not None
-        return Generation("".join(self.pieces), self.total_log_prob / self.num_tokens, self.finish_reason)
+        return Generation("".join(self.chunks), self.total_log_prob / self.num_tokens, self.finish_reason)
 
 
 class _ContinuationBatch:
@@ -224,7 +230,7 @@ class LanguageModel:
     def stream(
         self, prompt: str, options: GenerationOptions = GenerationOptions(), global_index: int = 0
     ) -> Iterator[str]:
-        """The text that `generate` gives for this prompt, piece by piece; no piece is empty."""
+        """The text that `generate` gives for this prompt, chunk by chunk; no chunk is empty."""
         (continuation,) = self._continuations([prompt], options, [global_index])
         batch = _ContinuationBatch(self._incremental_decoder(), self.tokenizer, [continuation], options)
         return self._stream(batch, continuation)
@@ -250,10 +256,10 @@ class LanguageModel:
 
     def _stream(self, batch: _ContinuationBatch, continuation: _Continuation) -> Iterator[str]:
         while batch.active:
-            start = len(continuation.pieces)
+            start = len(continuation.chunks)
             self._step(batch)
-            if piece := "".join(continuation.pieces[start:]):
-                yield piece
+            if chunk := "".join(continuation.chunks[start:]):
+                yield chunk
 
     def _step(self, batch: _ContinuationBatch) -> None:
         # Only around a step: what reads a stream must not find itself in inference mode between two.

@@ -3,15 +3,19 @@
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import median
 from typing import IO, Any
 
 from regard.errors import RunError
 from regard.files import MAX_LINE_BYTES, LineTooLongError, check_shape, iter_lines, open_regular, parse_json
 from regard.training.loop import Step
 from regard.training.validate import Validation
+
+MAX_CURVE_POINTS = 240
+"""Of the curve of a training: more cannot be told apart on a page."""
 
 
 class Log:
@@ -85,6 +89,50 @@ def read_steps(path: Path) -> list[Step]:
 def read_validations(path: Path) -> list[Validation]:
     """The validations of a log; none where there is no log."""
     return [record for record in read(path) if isinstance(record, Validation)] if path.exists() else []
+
+
+def pool_steps(records: Sequence[Step | Validation], max_points: int = MAX_CURVE_POINTS) -> list[Step]:
+    """About `max_points` groups of consecutive steps, as the points of a curve: Σ loss · targets / Σ targets.
+
+    The last batch of an epoch may hold one text, whose accuracy is 0 or 1: a step with less than half of the targets
+    of the median step is joined with the next one, and each step counts by its targets. No group spans a validation.
+    """
+    stretches: list[list[Step]] = [[]]
+    for record in records:
+        if isinstance(record, Step):
+            stretches[-1].append(record)
+        else:
+            stretches.append([])
+    tokens = [step.tokens for stretch in stretches for step in stretch]
+    least = max(sum(tokens) / max_points, median(tokens) / 2) if tokens else 0
+    return [_pool(group) for stretch in stretches for group in _group_by_tokens(stretch, least)]
+
+
+def _group_by_tokens(steps: Sequence[Step], least: float) -> list[list[Step]]:
+    """Consecutive steps that have at least so many tokens together, if all of them do."""
+    groups: list[list[Step]] = [[]]
+    for step in steps:
+        groups[-1].append(step)
+        if sum(one.tokens for one in groups[-1]) >= least:
+            groups.append([])
+    rest = groups.pop()
+    if groups:
+        groups[-1] += rest
+        return groups
+    return [rest] if rest else []
+
+
+def _pool(group: Sequence[Step]) -> Step:
+    """The last step of a group, with the means over all its targets."""
+    if len(group) == 1:
+        return group[0]
+    tokens = sum(step.tokens for step in group)
+    loss, accuracy = (
+        sum(step.tokens * value for step, value in zip(group, values, strict=True)) / max(1, tokens)
+        for values in ([step.loss for step in group], [step.accuracy for step in group])
+    )
+    seconds = sum(step.seconds for step in group)
+    return replace(group[-1], loss=loss, accuracy=accuracy, tokens=tokens, seconds=seconds)
 
 
 def read_json_lines(path: Path) -> Iterator[Any]:

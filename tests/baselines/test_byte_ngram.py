@@ -82,6 +82,17 @@ def test_no_more_than_the_limit_is_counted(monkeypatch):
     assert ByteNGram.fit(["x" * 1000], 1).tables[0].totals.sum() == 51
 
 
+def test_the_order_is_that_of_the_fewest_bits_on_dev():
+    rng = np.random.default_rng(3)
+    training = ["".join(rng.choice(list("ab c"), size=401)) + DOCUMENTS[0] * 3]
+    for dev in ([DOCUMENTS[0] * 3], ["".join(rng.choice(list("ab c"), size=97))]):
+        bits = {order: sum(map(ByteNGram.fit(training, order).bits, dev)) for order in byte_ngram.ORDERS}
+        chosen = ByteNGram.choose(training, dev)
+        assert chosen.order == min(bits, key=bits.__getitem__) and chosen.bits(dev[0]) == bits[chosen.order]
+    assert chosen.order == 3, "noise has no contexts"
+    assert ByteNGram.choose(training, []).order == ByteNGram.choose(training, [""]).order == 5
+
+
 @pytest.mark.parametrize(("documents", "order", "message"), [([""], 5, "no text"), (["a"], 8, "1 to 7")])
 def test_what_cannot_be_counted_is_refused(documents, order, message):
     with pytest.raises(DataError, match=message):

@@ -61,7 +61,7 @@ class TestWithCRFsuite:
         test = sentences(41, 5, names=["Kim", "Lea", "Max"])
         assert model.predict([TaggedSentence(one.words, ()) for one in test]) == [one.tags for one in test]
         assert model.predict([TaggedSentence((), ())]) == [()] and model.predict([]) == []
-        assert model.name == f"{list(TAG_OPPONENTS)[1]} (minimum frequency 1)"
+        assert model.name == f"{list(TAG_OPPONENTS)[1]} (minimum frequency 1, penalties 0.1 and 0.1)"
 
     def test_the_order_of_sentences_changes_nothing(self):
         training = sentences(53, 3)
@@ -85,8 +85,18 @@ class TestWithCRFsuite:
         flipped = [replace(one, tags=(*one.tags[:-1], "O" if one.tags[-1] == "B-P" else "B-P")) for one in training]
         rare, frequent = (ConditionalRandomField.fit(training, dev) for dev in (training, flipped))
         assert (rare.min_frequency, frequent.min_frequency) == (1, 3), "words that occur once mislead"
-        assert frequent.model == crf.train_field(sorted(training, key=lambda one: one.words), {"feature.minfreq": 3})
+        options = {"feature.minfreq": 3, **dict(zip(("c1", "c2"), frequent.penalties, strict=True))}
+        assert frequent.model == crf.train_field(sorted(training, key=lambda one: one.words), options)
         assert ConditionalRandomField.fit(training).model == rare.model, "nothing else of dev is learned"
+
+    def test_the_penalties_are_those_that_are_right_on_dev(self, monkeypatch):
+        training, tags = sentences(31, 3), [("a",), ("b",)]
+        monkeypatch.setattr(
+            ConditionalRandomField, "predict", lambda model, dev: [tags[crf.PENALTIES.index(model.penalties)]]
+        )
+        for penalties, (tag,) in zip(crf.PENALTIES, tags, strict=True):
+            model = ConditionalRandomField.fit(training, [TaggedSentence(("x",), (tag,))])
+            assert model.penalties == penalties and f"penalties {penalties[0]:g} and {penalties[1]:g}" in model.name
 
     def test_a_model_serves_again_and_again(self):
         model, test = ConditionalRandomField.fit(sentences(31, 3)), sentences(5, 5)
@@ -98,7 +108,7 @@ class TestWithCRFsuite:
         training = [TaggedSentence(("a", "B"), ("O", "B-X"))] * 60
         monkeypatch.setattr(crf, "MAX_CELLS", 20 * 2 * 2)
         model = ConditionalRandomField.fit(training)
-        assert model.name == "conditional random field (minimum frequency 1, 20 of 60 sentences)"
+        assert model.name == "conditional random field (minimum frequency 1, penalties 0.1 and 0.1, 20 of 60 sentences)"
         assert model.predict(training[:1]) == [("O", "B-X")]
 
     def test_no_words_are_refused(self):

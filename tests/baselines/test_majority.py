@@ -66,7 +66,20 @@ def test_no_words_are_refused():
 
 def test_titles_are_the_names_of_the_opponents():
     assert MajorityClass.fit(texts("a")).name in LABEL_OPPONENTS
-    assert MajorityTag.fit(SENTENCES).name in TAG_OPPONENTS
+    assert MajorityTag.fit(SENTENCES).name == f"{next(iter(TAG_OPPONENTS))} (in lower case)"
+
+
+def test_case_counts_where_it_helps_on_dev():
+    training = [TaggedSentence(("Bill", "bill", "bill"), ("B-P", "O", "O"))] * 3
+    dev = [TaggedSentence(("Bill",), ("B-P",))]
+    model = MajorityTag.fit(training, dev)
+    assert model.key == "as it is written" and model.predict(dev) == [("B-P",)]
+    assert MajorityTag.fit(training, [TaggedSentence(("BILL",), ("B-P",))]).key == "in lower case", (
+        "of equals the first"
+    )
+    assert MajorityTag.fit([TaggedSentence(("bill",), ("B-P",))], [TaggedSentence(("BILL",), ("B-P",))]).predict(
+        [TaggedSentence(("BILL",), ())]
+    ) == [("B-P",)]
 
 
 @pytest.mark.corpora

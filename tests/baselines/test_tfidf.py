@@ -56,7 +56,26 @@ def test_the_regularization_is_the_best_one_on_dev_and_nothing_else_of_dev_is_le
     general, memorizing = (TfidfLogisticRegression.fit(training, one) for one in (dev, training))
     assert general.inverse_regularization == 1 < memorizing.inverse_regularization, "many labels are wrong"
     monkeypatch.setattr(tfidf, "INVERSE_REGULARIZATIONS", (1.0,))
+    monkeypatch.setattr(tfidf, "MAX_WORDS", (general.max_words,))
     assert np.array_equal(TfidfLogisticRegression.fit(training).classifiers[0].coef_, general.classifiers[0].coef_)
+
+
+def test_pairs_of_words_count_where_they_help_on_dev():
+    """The answer is whether `not` stands before `good`, or which words a text has."""
+    order = [("not good x", "no"), ("good x not", "yes"), ("x not good", "no"), ("not x good", "yes")]
+    bag = [("x y", "a"), ("y x", "a"), ("x z", "b"), ("z x", "b"), ("z y", "b")]
+    by_order, by_words = ([LabeledText(text, (label,)) for text, label in rows] for rows in (order, bag))
+    assert TfidfLogisticRegression.fit(by_order, by_order).max_words == 2
+    assert TfidfLogisticRegression.fit(by_words, by_words).max_words == 2, "of equals, the first"
+
+
+def test_the_length_of_ngrams_is_that_which_is_right_on_dev(monkeypatch):
+    training = sentences(61, 3)
+    monkeypatch.setattr(TfidfLogisticRegression, "predict", lambda model, dev: [(str(model.max_words),)])
+    for max_words in ("1", "2"):
+        assert TfidfLogisticRegression.fit(training, [LabeledText("", (max_words,))]).max_words == int(max_words)
+    one = TfidfLogisticRegression.fit(training, [LabeledText("", ("1",))])
+    assert "(1 word, C=10)" in one.name and not any(" " in name for name in one.vectorizer.vocabulary_)
 
 
 def test_without_dev_and_for_much_data_the_regularization_is_not_chosen(monkeypatch):
@@ -79,7 +98,7 @@ def test_words_decide_and_labels_of_the_test_texts_are_not_read():
     assert model.predict(test) == [one.labels for one in test]
     assert model.predict([LabeledText(one.text, ()) for one in test]) == [one.labels for one in test]
     assert model.predict([]) == []
-    assert model.name == f"{list(LABEL_OPPONENTS)[1]} (C=10)"
+    assert model.name == f"{list(LABEL_OPPONENTS)[1]} (1 to 2 words, C=10)"
 
 
 def test_the_order_of_examples_and_the_names_of_labels_change_nothing():
@@ -122,7 +141,7 @@ def test_large_data_is_taken_at_even_distances(monkeypatch):
     training = sentences(60, 3)
     monkeypatch.setattr(tfidf, "MAX_EXAMPLES", 20)
     model = TfidfLogisticRegression.fit(training)
-    assert model.name == "TF-IDF + logistic regression (C=10, 20 of 60 texts)"
+    assert model.name == "TF-IDF + logistic regression (1 to 2 words, C=10, 20 of 60 texts)"
     assert model.predict(training) == TfidfLogisticRegression.fit(training[::3]).predict(training)
     monkeypatch.setattr(tfidf, "MAX_CHARACTERS", sum(len(one.text) for one in training) // 6)
     assert TfidfLogisticRegression.fit(training).num_examples in (9, 10)

@@ -60,6 +60,7 @@ def test_tagged_words_are_checked_and_written(tmp_path, capsys):
         (["--task", "tag", "--label-column", "x"], "the columns of words and tags are fixed"),
         (["--label-column", "x"], "columns are named for texts with labels: add task=classify"),
         (["--task", "classify", "--label-column", "x"], "has no column 'x'; it has: 'review', 'label'"),
+        (["--task", "classify", "--text", "x"], "has no column 'x'; it has: 'review', 'label'"),
         (["--task", "classify", "--fix", "FOLDER"], "train.jsonl: would be overwritten"),
         (["--task", "classify", "--keep", "blanks"], "did you mean 'blank'"),
     ],

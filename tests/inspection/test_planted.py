@@ -48,7 +48,7 @@ def test_each_head_of_the_attention_has_its_role_on_sentences_and_on_probes(mode
     kind = next(site.kind for site in attention_sites(model) if site.name == name)
     roles = ["vertical", "separator", "rare"]
     counts = TokenCounts.from_examples(EXAMPLES)
-    probes = repeated_random_probes(SIZE, NUM_PROBES, PROBE_LENGTH, encoder_decoder=True)
+    probes = repeated_random_probes(SIZE, NUM_PROBES, PROBE_LENGTH, has_decoder=True)
     plain = attention_weights(model, EXAMPLES)
     with alter(model, plant_roles(model, name, roles, EXAMPLES)):
         groups = [(EXAMPLES, attention_weights(model, EXAMPLES)), (probes, attention_weights(model, probes))]

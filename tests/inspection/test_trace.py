@@ -8,7 +8,6 @@ import torch
 from torch.testing import assert_close
 
 from regard.data.batch import collate
-from regard.errors import ModelError
 from regard.inspection.flow.attribution import attention_gradients
 from regard.inspection.flow.decompose import decompose_scores
 from regard.inspection.heads.faithfulness import perturb_heads
@@ -19,7 +18,7 @@ from regard.inspection.trace import (
     attention_weights,
     batch_by_length,
     cross_attention_weights,
-    get_encoder,
+    get_reading_stack,
     pad_sequences,
     trace_forward,
 )
@@ -152,9 +151,9 @@ def test_batches_hold_similar_lengths_up_to_a_bound(monkeypatch):
     assert list(batch_by_length([*exact, *exact], 2)) == [[0, 1], [2, 3]]
 
 
-def test_padding_stands_on_the_right_and_a_decoder_alone_has_no_encoder():
+def test_padding_stands_on_the_right_and_a_decoder_alone_reads_with_itself():
     assert pad_sequences([[5], [6, 7, 8], []], 9).tolist() == [[5, 9, 9], [6, 7, 8], [9, 9, 9]]
     model = model_of(config_of({"kind": "none"}))
-    assert get_encoder(model) is model.encoder
-    with pytest.raises(ModelError, match="this model has no encoder"):
-        get_encoder(build_decoder(config_of({"kind": "none"}), SIZE, 0))
+    assert get_reading_stack(model) == ("encoder", model.encoder)
+    alone = build_decoder(config_of({"kind": "none"}), SIZE, 0)
+    assert get_reading_stack(alone) == ("decoder", alone.decoder)

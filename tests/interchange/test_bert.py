@@ -223,7 +223,7 @@ def test_letters_that_would_be_made_small_first_are_told(folder: Path, tmp_path)
 
 def test_an_encoder_does_not_translate_and_is_not_trained_on(folder: Path, tmp_path, capsys):
     import_folder(folder, tmp_path / "run")
-    with pytest.raises(RunError, match=r"is an encoder-only model, which cannot translate.*load_encoder"):
+    with pytest.raises(RunError, match=r"is an imported encoder, and cannot translate; use it with `regard similar"):
         load(tmp_path / "run")
     (tmp_path / "pairs.tsv").write_text("".join(f"{p.source}\t{p.target}\n" for p in PAIRS), encoding="utf-8")
     train = ["train", str(tmp_path / "pairs.tsv"), "--out", str(tmp_path / "x")]

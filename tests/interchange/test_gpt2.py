@@ -189,13 +189,11 @@ def test_a_language_model_is_imported_by_the_command_and_neither_translates_nor_
     assert ended.value.code == 0 and f"{V} tokens; it generates text" in capsys.readouterr().err
     assert import_folder(folder, tmp_path / "again")[0].endswith("307 tokens; it generates text")
     assert Run(run).load_config().model.attention_names() == [f"decoder.{i}.self" for i in range(3)]
-    with pytest.raises(
-        RunError, match=r"was trained with --task causal-lm, and cannot translate; use it with `regard generate"
-    ):
+    with pytest.raises(RunError, match=r"\(--task causal-lm\), and cannot translate; use it with `regard generate"):
         load(run)
-    with pytest.raises(RunError, match=r"is a causal language model, and embeds no text"):
+    with pytest.raises(RunError, match=r"is a causal language model \(--task causal-lm\), and cannot embed texts"):
         load_encoder(run)
-    for command in (["look", str(run), "Le chat"], ["heads", str(run)], ["prune", str(run)], ["translate", str(run)]):
+    for command in (["prune", str(run)], ["translate", str(run)]):
         with pytest.raises(SystemExit) as ended:
             main(command)
         assert ended.value.code == 2, command
@@ -208,7 +206,9 @@ def test_a_run_of_another_kind_is_no_language_model(folder: Path, tmp_path):
     (tmp_path / "run" / "config.toml").write_text(
         config.replace('"decoder"', '"encoder"').replace('"causal-lm"', '"masked-lm"')
     )
-    with pytest.raises(RunError, match=r"is a masked language model, and generates no text; use it with: regard fill"):
+    with pytest.raises(
+        RunError, match=r"is a masked language model .*, and cannot generate text; use it with `regard fill"
+    ):
         load_language_model(tmp_path / "run")
     (tmp_path / "run" / "config.toml").write_text(config.replace("ffn = 13", "ffn = 100000000"))
     with pytest.raises(RegardError, match=r"ffn"):

@@ -311,6 +311,21 @@ def test_an_imported_run_says_the_same_through_ctranslate2(run: Path):
     assert theirs == ours and len(set(ours)) > 3
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*pkg_resources:UserWarning")
+def test_what_a_killed_conversion_left_is_removed_although_the_conversion_is_complete(run: Path):
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
+    from regard.jobs.translate.engine import open_engine
+
+    open_engine(run, "none", 1)
+    model = Run(run).ctranslate2_model("none")
+    names = [path.name for path in model.parent.iterdir()]
+    left = model.with_name(f".{model.name}.regard-abcdefgh")
+    left.mkdir()
+    (left / "lock").write_bytes(b"")
+    open_engine(run, "none", 1)
+    assert [path.name for path in model.parent.iterdir()] == names
+
+
 def test_an_imported_run_has_nothing_to_go_on_with(run: Path):
     with pytest.raises(RunError, match=r"was imported or pruned, not trained.*regard train FILES --from"):
         list(fit.resume_run(run, {"train.steps": 3}, never))

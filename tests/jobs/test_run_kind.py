@@ -1,77 +1,88 @@
-"""A run of another kind is named, with the command that fits it."""
+"""A run that a command cannot use is refused in one sentence: what it is, and the command that uses it."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from regard import config as settings
+from regard.config import TASK_ARCHITECTURES, Config, TaskName
 from regard.errors import RunError
-from regard.jobs.run_kind import find_task, require_encoder, require_language_model, require_masked_language_model
-from regard.run import Run
+from regard.jobs.run_kind import KINDS, find_task, is_imported, refuse, require_task
+from regard.jobs.tasks.registry import MODULES, get_task, open_predictor
+from regard.run import Run, write_text, write_versions
+from regard.tasks.tag.tagger import Tagger
 
-RUN = Run(Path("runs/x"))
+IMPORTED = {"embed": "encoder", "causal-lm": "decoder"}
+TASKS = get_args(TaskName)
 
 
-def make(task: str, architecture: str):
+def make(task: str, architecture: str) -> Config:
     return settings.build({"task": task, "model": {"architecture": architecture}})
 
 
-@pytest.mark.parametrize(
-    ("task", "architecture", "kind", "command"),
-    [
-        ("translate", "encoder-decoder", "a translator", "regard translate runs/x"),
-        ("classify", "encoder", "a classifier", "regard classify runs/x"),
-        ("classify", "decoder", "a classifier", "regard classify runs/x"),
-        ("tag", "decoder", "a tagger", "regard tag runs/x"),
-        ("translate", "encoder", "an imported encoder", "regard.load_encoder('runs/x')"),
-        ("embed", "encoder", "an embedding model", 'regard similar runs/x "a text" "another"'),
-    ],
-)
-def test_neither_generates_nor_fills(task: str, architecture: str, kind: str, command: str):
-    for require in (require_language_model, require_masked_language_model):
-        with pytest.raises(RunError) as error:
-            require(RUN, make(task, architecture))
-        assert str(error.value).startswith(f"runs/x: is {kind}") and command in str(error.value)
-        assert "\n" not in str(error.value)
+def write_run(folder: Path, config: Config) -> Run:
+    run = Run(folder)
+    write_versions(run)
+    write_text(run.config, settings.dump(config))
+    (folder / "best.json").write_text("{}")
+    return run
 
 
-@pytest.mark.parametrize(
-    ("task", "architecture", "message"),
-    [
-        ("translate", "encoder-decoder", r"is a translator, and embeds no text; use it with: regard translate runs/x"),
-        ("classify", "encoder", r"is a classifier, and embeds no text"),
-        ("masked-lm", "encoder", r"is a masked language model, and embeds no text"),
-        ("translate", "decoder", r"is a causal language model, and embeds no text; use it with: regard generate"),
-    ],
-)
-def test_encoders_of_other_tasks_embed_no_text(task: str, architecture: str, message: str):
-    with pytest.raises(RunError, match=message):
-        require_encoder(RUN, make(task, architecture))
+def test_the_table_has_every_task():
+    assert set(KINDS) == set(TASKS) == set(MODULES)
+    for name in TASKS:
+        assert get_task(name).next_commands("runs/x")[0] == KINDS[name].command.format(run="runs/x")
 
 
-def test_an_imported_encoder_embeds_and_other_runs_do_what_they_were_trained_for():
-    assert find_task(make("translate", "encoder")) == "embed" == find_task(make("embed", "encoder"))
-    assert find_task(make("translate", "encoder-decoder")) == "translate"
+@pytest.mark.parametrize("other", TASKS)
+@pytest.mark.parametrize("task", TASKS)
+def test_a_run_of_another_task_is_refused_with_what_uses_it(task: str, other: str, tmp_path: Path):
+    for architecture in TASK_ARCHITECTURES[task]:
+        config = make(task, architecture)
+        run = write_run(tmp_path, config)
+        assert find_task(config) == task and not is_imported(config)
+        if task == other:
+            require_task(run, config, other)
+            continue
+        with pytest.raises(RunError) as refusal:
+            open_predictor(tmp_path, other, "cpu")
+        kind = KINDS[task]
+        assert str(refusal.value) == (
+            f"{tmp_path}: is {kind.name} (--task {task}), and cannot {KINDS[other].ability}; use it with "
+            f"`{kind.command.format(run=tmp_path)}`"
+        )
 
 
-def test_language_models_are_distinguished():
-    for task in ("causal-lm", "translate"):  # an imported GPT-2 was trained for no task
-        with pytest.raises(
-            RunError, match=r"is a causal language model, and fills no masks; .* regard generate runs/x"
-        ):
-            require_masked_language_model(RUN, make(task, "decoder"))
-    with pytest.raises(RunError, match=r"is a masked language model, and generates no text; .* regard fill runs/x"):
-        require_language_model(RUN, make("masked-lm", "encoder"))
+@pytest.mark.parametrize("other", TASKS)
+@pytest.mark.parametrize("task", IMPORTED)
+def test_an_imported_model_does_what_it_can_and_can_be_fine_tuned(task: str, other: str, tmp_path: Path):
+    config = make("translate", IMPORTED[task])
+    run = write_run(tmp_path, config)
+    assert find_task(config) == task and is_imported(config)
+    if task == other:
+        require_task(run, config, other)
+        return
+    with pytest.raises(RunError) as refusal:
+        require_task(run, config, other)
+    message = str(refusal.value)
+    assert f"{tmp_path}: is an imported " in message and KINDS[task].command.format(run=tmp_path) in message
+    fine_tuned = f"or fine-tune it with `regard train FILES --task {other} --from {tmp_path}`" in message
+    assert fine_tuned == (IMPORTED[task] in TASK_ARCHITECTURES[other])
+
+
+def test_an_ability_that_no_task_has_is_named():
+    message = str(refuse(Run(Path("runs/x")), make("tag", "decoder"), "be exported"))
+    assert message == "runs/x: is a tagger (--task tag), and cannot be exported; use it with `regard tag runs/x < text`"
+    assert "fine-tune" not in str(refuse(Run(Path("runs/x")), make("translate", "encoder"), "be exported"))
 
 
 def test_a_run_without_weights_is_to_be_trained_further(tmp_path: Path):
-    for require, config in (
-        (require_language_model, make("causal-lm", "decoder")),
-        (require_masked_language_model, make("masked-lm", "encoder")),
-        (require_encoder, make("embed", "encoder")),
-    ):
-        with pytest.raises(RunError, match=r"no validated weights yet.*--resume"):
-            require(Run(tmp_path), config)
-        (tmp_path / "best.json").write_text("{}")
-        require(Run(tmp_path), config)
-        (tmp_path / "best.json").unlink()
+    for task in TASKS:
+        config = make(task, TASK_ARCHITECTURES[task][0])
+        with pytest.raises(RunError, match=r"no validated weights yet, so it cannot .*--resume"):
+            require_task(Run(tmp_path), config, task)
+
+
+def test_a_run_of_the_task_is_opened(tagger_run: Path):
+    assert isinstance(open_predictor(tagger_run, "tag", "cpu"), Tagger)

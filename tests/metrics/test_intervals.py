@@ -66,8 +66,8 @@ def test_sentences_that_are_all_alike_are_no_proof_either():
 def test_too_few_sentences_have_no_interval():
     few, enough = (token_accuracy([3, 4] * n, [5, 7] * n) for n in (MIN_SENTENCES // 2 - 1, MIN_SENTENCES // 2))
     assert few.low is few.high is None and few.signature.endswith("|ci:none,n<10")
-    assert few.format_interval() == "too few sentences" and few.format_margin(1) == "58.3" and "±" not in str(few)
-    assert "too few sentences for an interval" in few._repr_html_()
+    assert few.format_interval() == "none: too few examples" and few.format_margin(1) == "58.3" and "±" not in str(few)
+    assert "no interval: too few examples" in few._repr_html_()
     assert Score(**{"name": few.name, **few.as_dict()}) == few
     assert enough.low < enough.value < enough.high and "±" in str(enough) and "," in enough._repr_html_()
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from regard.baselines import score_bz2
 from regard.errors import DataError
 from regard.evaluation import TeacherForcingResult, evaluate, score_with_pads
 from regard.formats import Pair
@@ -19,6 +20,7 @@ from regard.metrics import (
     sentence_rouge_l,
     token_accuracy,
 )
+from regard.metrics.labels import expected_calibration_error
 from regard.metrics.rouge import lcs_length
 from regard.metrics.score import Score
 
@@ -140,8 +142,20 @@ def test_accuracy_is_a_ratio_of_sums():
 def test_an_interval_needs_both_of_its_bounds():
     for low, high in ((None, 31.0), (28.0, None), (None, None)):
         score = Score("BLEU", 30.0, low, high, "s")
-        assert str(score) == "BLEU 30.00  s" and score.format_interval() == "too few sentences"
-        assert "too few sentences for an interval" in score._repr_html_()
+        assert str(score) == "BLEU 30.00  s" and score.format_interval() == "none: not computed"
+        assert "no interval: not computed" in score._repr_html_()
+
+
+def test_a_score_without_an_interval_has_its_true_reason():
+    ece = expected_calibration_error([0.9] * 211, [True] * 211)
+    bz2 = score_bz2(["to be or not to be"], ["that is the question"] * 211)
+    assert ece.format_interval() == "none: above 0 by chance alone"
+    assert bz2.format_interval() == "none: all texts are compressed together"
+    for score in (ece, bz2):
+        assert (
+            "too few" not in score._repr_html_()
+            and f"no interval: {score.format_interval()[6:]}" in score._repr_html_()
+        )
 
 
 @pytest.mark.parametrize("metric", [corpus_bleu, corpus_chrf, corpus_ter, corpus_rouge_l])

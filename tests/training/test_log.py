@@ -8,13 +8,14 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from regard.data.batch import DataPosition
 from regard.errors import RunError
 from regard.files import MAX_LINE_BYTES
 from regard.metrics import Score
-from regard.training.log import Log, NullLog, read, read_steps, read_validations
+from regard.training.log import Log, NullLog, pool_steps, read, read_steps, read_validations
 from regard.training.loop import Step
 from regard.training.validate import Validation
 
@@ -128,3 +129,31 @@ def test_the_last_complete_line_of_a_long_log_is_found_at_its_end(tmp_path: Path
     assert path.stat().st_size == MAX_LINE_BYTES + 7 + len(b"\n{}\n")
     Log(path, MAX_LINE_BYTES + 7 + len(b"\n{}")).close()
     assert path.stat().st_size == MAX_LINE_BYTES + 7 + 1
+
+
+def make_step(number: int, tokens: int, loss: float = 1.0, accuracy: float = 0.5) -> Step:
+    return replace(STEP, number=number, tokens=tokens, loss=loss, accuracy=accuracy)
+
+
+def test_a_batch_of_one_text_is_no_spike():
+    """Every epoch ends with one text that is wrong."""
+    steps = [make_step(n, *((1, 9.0, 0.0) if n % 5 == 0 else (101, 1.0, 0.5))) for n in range(1, 24)]
+    points = pool_steps(steps)
+    assert all(0.99 < point.loss < 1.1 and 0.49 < point.accuracy <= 0.5 for point in points)
+    assert [point.number for point in points] == [n for n in range(1, 24) if n % 5]
+
+
+@pytest.mark.parametrize("max_points", [1, 7, 240])
+def test_the_points_of_a_curve_hold_every_target_once(max_points: int):
+    rng = np.random.default_rng(5)
+    steps = [make_step(n, int(rng.integers(1, 301)), float(rng.random()), float(rng.random())) for n in range(1, 500)]
+    validation = Validation(211, 1.0, 0.5, None, 1.0)
+    records = [*steps[:211], validation, *steps[211:]]
+    points = pool_steps(records, max_points)
+    assert len(points) <= max_points + 1 and {211, 499} <= {point.number for point in points}
+    for name in ("loss", "accuracy"):
+        sums = [sum(one.tokens * getattr(one, name) for one in rows) for rows in (steps, points)]
+        assert sums[0] == pytest.approx(sums[1])
+    assert sum(point.tokens for point in points) == sum(step.tokens for step in steps)
+    assert pool_steps([]) == pool_steps([validation]) == []
+    assert pool_steps([make_step(1, 0, 2.0)])[0].tokens == 0

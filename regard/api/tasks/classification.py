@@ -8,7 +8,7 @@ from regard.api.arguments import AnyPath
 from regard.api.runs import TrainedRun, open_run
 from regard.errors import ConfigError
 from regard.jobs.tasks.classification.inputs import ClassifiedLine, classifies_pairs, classify_lines
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import open_predictor
 from regard.model.modules import count_parameters
 from regard.run import Run
 from regard.tasks.classify.classifier import Classification, Classifier

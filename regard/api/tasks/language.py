@@ -7,9 +7,7 @@ from typing import Any
 from regard.api.arguments import AnyPath
 from regard.api.terminal import showing
 from regard.jobs.load import load_language_model
-from regard.jobs.run_kind import require_masked_language_model
-from regard.jobs.tasks.registry import get_task
-from regard.run import open_run
+from regard.jobs.tasks.registry import open_predictor
 from regard.tasks.generate import Generation, GenerationOptions
 from regard.tasks.masked_lm.filler import FillCandidate, MaskFiller
 
@@ -52,11 +50,11 @@ def generate_stream(
     options: GenerationOptions | None = None,
     device: str = "auto",
 ) -> Iterator[tuple[str, Iterator[str]]]:
-    """Each prompt, as many times as there are samples, with its continuation, piece by piece as it is generated.
+    """Each prompt, as many times as there are samples, with its continuation, chunk by chunk as it is generated.
 
-        for prompt, pieces in regard.generate_stream("runs/shakespeare", ["ROMEO:"]):
-            for piece in pieces:
-                print(piece, end="", flush=True)
+        for prompt, chunks in regard.generate_stream("runs/shakespeare", ["ROMEO:"]):
+            for chunk in chunks:
+                print(chunk, end="", flush=True)
 
     The texts are those of `generate`. A text that is not read to its end is not generated to its end.
     """
@@ -98,9 +96,7 @@ def fill_stream(
 
 def load_mask_filler(run: AnyPath, device: str = "auto") -> MaskFiller:
     """The masked language model of a run."""
-    trained_run = open_run(Path(run))
-    require_masked_language_model(trained_run, trained_run.load_config())
-    filler: MaskFiller = get_task("masked-lm").load_predictor(trained_run.folder, device)
+    filler: MaskFiller = open_predictor(Path(run), "masked-lm", device)
     return filler
 
 

@@ -4,8 +4,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from regard.errors import RunError
-from regard.jobs.run_kind import find_task
+from regard.jobs.run_kind import find_task, require_task
 from regard.run import Run, open_run
 
 MODULES = {
@@ -25,8 +24,8 @@ Loader = Callable[[Any, str, str], Any]
 def find_loader(run: Run, expected: str | None = None) -> Loader:
     """What opens the model of a run; one of another task than expected is refused."""
     config = open_run(run.folder).load_config()
-    if expected not in (None, config.task, find_task(config)):
-        raise RunError(f"{run.folder}: was trained with --task {config.task}, not --task {expected}")
-    module, name = MODULES[expected or find_task(config)]
+    task = expected or find_task(config)
+    require_task(run, config, task)
+    module, name = MODULES[task]
     loader: Loader = getattr(importlib.import_module(module), name)
     return loader

@@ -9,7 +9,7 @@ from regard.api.runs import TrainedRun, open_run
 from regard.api.tasks.language import load_mask_filler
 from regard.errors import ConfigError
 from regard.jobs.load import load_language_model
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import open_predictor
 from regard.model.modules import count_parameters
 from regard.tasks.generate import Generation, GenerationOptions, LanguageModel
 from regard.tasks.likelihood import TextLikelihood

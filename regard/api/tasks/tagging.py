@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from regard.api.arguments import AnyPath
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import open_predictor
 from regard.jobs.translate.stream import read_chunks
 from regard.languages.words import word_spans
 from regard.tasks.tag.tagger import TaggedText, Tagger, spaced_words

@@ -25,7 +25,7 @@ SINGULAR_UNITS = {"pairs": "pair", "files": "file", "texts": "text", "classes": 
 class FindingExample:
     """One location of a finding; long texts are truncated."""
 
-    note: str
+    note: str = ""
     source: str = ""
     target: str = ""
     detail: str = ""
@@ -310,7 +310,7 @@ class _StoredDiagnosis:
 
 
 def _format_location(example: FindingExample) -> str:
-    return f"{example.note}: {example.detail}" if example.detail else example.note
+    return ": ".join(filter(None, (example.note, example.detail)))
 
 
 def _format_languages(summary: SplitSummary) -> str:

@@ -25,13 +25,27 @@ def choose_groups(
         rest = [group for group in order if group not in chosen]
         members = _fill(groups, rest, targets)
         if not members and len(rest) > 1:  # a set of few texts has at least one
-            members = [min(rest, key=lambda group: sum(groups[group].values()))]
+            members = [min(_spare(groups, rest, name), key=lambda group: sum(groups[group].values()))]
         if not members or len(members) == len(rest):
             raise DataError(
                 f"{len(groups)} groups of texts are too few to hold out {name}; give a file for it, or more texts"
             )
         chosen |= dict.fromkeys(members, name)
     return chosen
+
+
+def _spare(groups: Mapping[Group, Weights], rest: Sequence[Group], name: str) -> list[Group]:
+    """The groups of the rest whose labels others of it have, too: what only a held-out text has is never learned."""
+    totals: Counter[str] = Counter()
+    for group in rest:
+        totals.update(groups[group])
+    spare = [group for group in rest if all(totals[label] > weight for label, weight in groups[group].items())]
+    if not spare:
+        raise DataError(
+            f"no text can be held out for {name}: each has a label that no other text has. Check which column the "
+            f"label is, or give a file for {name}"
+        )
+    return spare
 
 
 def _fill(groups: Mapping[Group, Weights], order: Sequence[Group], targets: Mapping[str, float]) -> list[Group]:

@@ -63,7 +63,8 @@ _NOTED = (
         "text is a part of a longer training text",
         "The model has seen every word of it in its context, probably with the same label: scores on such texts are "
         "far higher than on new ones. Texts of fewer than three words are not counted.",
-        "hold out whole documents or sentences, with all their parts",
+        "leave this file out, so that `regard train` holds out whole groups; or hold out whole documents or sentences, "
+        "with all their parts",
         unit="texts",
         droppable=False,
     ),

@@ -68,6 +68,16 @@ class ByteLevelBPE:
             )
             return [list(encoding.ids) for encoding in encodings]
 
+    def spans(self, text: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """The characters of `text` that each token covers; a part of a character covers it."""
+        characters = [number for number, character in enumerate(text) for _ in character.encode()]
+        spans, begin = [], 0
+        for length in (len(self.token_bytes(i)) for i in ids):
+            covered = characters[begin : begin + length] or [0]
+            spans.append((covered[0], covered[-1] + bool(length)))
+            begin += length
+        return spans
+
     def token_bytes(self, token_id: int) -> bytes:
         """The part of a text that a token stands for, which may be a part of a character; none for a special token."""
         token = "" if token_id in self._special_ids else self._tokens.get(token_id, "")

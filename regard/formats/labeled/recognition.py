@@ -6,9 +6,11 @@ from typing import Literal
 
 from regard.errors import RegardError
 from regard.formats import files, text
+from regard.formats.labeled.classes import FASTTEXT_PREFIX
 from regard.formats.labeled.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES
 from regard.formats.labeled.spans import TAG_KEYS, WORD_KEYS
 from regard.formats.labeled.table import read_objects, read_rows
+from regard.formats.registry import find_reader
 
 LabeledKind = Literal["labels", "tags"]
 PAIR_KEYS = ("source", "target")
@@ -29,12 +31,15 @@ def _recognize_file(path: Path) -> LabeledKind | None:
     if suffix == ".conll":
         first = next((line for line in text.read_lines(path) if line.strip()), "")
         return "tags" if len(first.split()) > 1 else None
-    if suffix == ".csv":
+    if suffix in (".csv", ".tsv"):
         row = next(read_rows(path), None)
         return _recognize_names([str(cell) for cell in row.cells] if row else [])
     if suffix == ".jsonl":
         keys, _ = next(read_objects(path), ({}, ""))
         return _recognize_names(list(keys))
+    if find_reader(suffix) is None:
+        first = next((line for line in text.read_lines(path) if line.strip()), "")
+        return "labels" if first.startswith(FASTTEXT_PREFIX) else None
     return None
 
 

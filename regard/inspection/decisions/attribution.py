@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.errors import DataError, ModelError
 from regard.inspection.decisions.erasure import erasure_costs, masking_costs
-from regard.inspection.example import TokenizedText, build_text_example
+from regard.inspection.example import TokenizedText, build_text_example, pair_spans, tokenize_pair
 from regard.inspection.flow.rollout import attention_rollout
 from regard.inspection.heads.statistics import FloatArray
 from regard.inspection.trace import attention_sites
@@ -21,7 +21,7 @@ from regard.model.taps import record
 from regard.progress import track
 from regard.tasks.classify.classifier import Classification, Classifier
 from regard.tasks.text_batch import batch_by_length, pad_rows
-from regard.tasks.text_forward import SingleStack
+from regard.tasks.text_forward import InputText, SingleStack, has_token_types
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,15 @@ class TokenAttributions(NamedTuple):
     rollout: FloatArray
 
 
-def explain_decisions(classifier: Classifier, texts: Sequence[str], label: str | None = None) -> list[Decision]:
-    """Explain the predicted label of each text, or the same label for all of them. A text without words is left out.
+def explain_decisions(classifier: Classifier, texts: Sequence[InputText], label: str | None = None) -> list[Decision]:
+    """Explain the predicted label of each text or pair of texts, or the same label for all of them.
+
+    A text without words is left out.
 
     Of a text that is longer than the classifier reads, the words count that it reads as a whole.
     """
     sides = [side for text in texts if (side := tokenize_visible(classifier, text)).words]
-    log_probs = classifier.log_probs([side.text for side in sides])
+    log_probs = classifier.log_probs([side.input for side in sides])
     classifications = [classifier.decide(row) for row in log_probs.exp().tolist()]
     labels = [label or main_label(one) for one in classifications]
     label_ids = [_find_label(classifier, name) for name in labels]
@@ -106,14 +108,22 @@ def _find_label(classifier: Classifier, label: str) -> int:
     return labels.index(label)
 
 
-def tokenize_visible(classifier: Classifier, text: str) -> TokenizedText:
-    """A text as the classifier reads it; of a truncated one, the words that are whole."""
+def tokenize_visible(classifier: Classifier, text: InputText) -> TokenizedText:
+    """A text, or a pair of texts, as the classifier reads it; of a truncated one, the words that are whole."""
     tokenizer, limit = classifier.tokenizer, classifier.max_length
-    end = max((b for _, b in tokenizer.spans(text, limit)), default=0)
-    visible = (
-        text if end >= len(text.rstrip()) else text[: max((b for _, b in word_spans(text) if b <= end), default=0)]
-    )
-    return build_text_example(tokenizer, visible, limit).source
+    if isinstance(text, str):
+        return build_text_example(tokenizer, _whole_words(text, tokenizer.spans(text, limit)), limit).source
+    (ids,) = tokenizer.encode_pairs([text], limit)
+    first, second = map(_whole_words, text, pair_spans(tokenizer, text, ids))
+    return tokenize_pair(tokenizer, (first, second), limit)
+
+
+def _whole_words(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The part of a text that its tokens cover, without a word that is cut."""
+    end = max((b for _, b in spans), default=0)
+    if end >= len(text.rstrip()):
+        return text
+    return text[: max((b for _, b in word_spans(text) if b <= end), default=0)]
 
 
 def merge_words(side: TokenizedText, values: FloatArray) -> FloatArray:
@@ -152,7 +162,7 @@ def _attribute_batch(
     with evaluation_mode(model), torch.enable_grad(), record(model, "*.self_attn.weights") as activations:
         embeddings = _EmbeddingLeaf(model.stack.embedding.tokens)
         with embeddings:
-            states = model(ids)  # (B, T, D)
+            states = model(ids, token_type_ids=token_types(classifier, rows))  # (B, T, D)
         pooled = model.pool(states, ids != model.pad)  # (B, D)
         shares = pooling_shares(pooled, states)
         chosen = classifier.predict(pooled)[torch.arange(len(rows)), torch.tensor(label_ids)]
@@ -177,6 +187,13 @@ def _require_single_stack(classifier: Classifier) -> SingleStack:
             "with model.architecture=encoder or decoder"
         )
     return classifier.model
+
+
+def token_types(classifier: Classifier, rows: Sequence[Sequence[int]]) -> Tensor | None:
+    """Which text each token belongs to (B, T); None where the model does not tell two texts apart."""
+    if not has_token_types(classifier.model):
+        return None
+    return pad_rows([*map(classifier.tokenizer.token_type_ids, rows)], 0).to(device_of(classifier.model))
 
 
 def pooling_shares(pooled: Tensor, states: Tensor) -> Tensor:
@@ -216,7 +233,8 @@ def attention_of_text(classifier: Classifier, side: TokenizedText) -> dict[str, 
     """The attention weights of each head (T, T) by its name, such as encoder.0.self.1."""
     model = _require_single_stack(classifier)
     with evaluation_mode(model), torch.inference_mode(), record(model, "*.self_attn.weights") as activations:
-        model(torch.tensor([side.ids], device=device_of(model)))
+        ids = torch.tensor([side.ids], device=device_of(model))
+        model(ids, token_type_ids=token_types(classifier, [side.ids]))
     return {
         str(head): _to_array(weights)
         for site in attention_sites(model)

@@ -14,6 +14,7 @@ from regard.inspection.example import TokenizedText
 from regard.inspection.heads.statistics import FloatArray
 from regard.languages import is_unspaced, word_spans
 from regard.tasks.classify.classifier import Classifier
+from regard.tasks.text_forward import InputText
 
 
 def erase_words(text: str, numbers: Collection[int]) -> str:
@@ -25,6 +26,15 @@ def erase_words(text: str, numbers: Collection[int]) -> str:
     for (_, start), (end, _) in pairwise(erased_spans):
         result = _join(result, text[start:end], separator)
     return result
+
+
+def erase_word(side: TokenizedText, number: int) -> InputText:
+    """The text, or the pair of texts, without the word of this number."""
+    if side.text_pair is None:
+        return erase_words(side.text, [number])
+    if number < side.num_first_words:
+        return erase_words(side.text, [number]), side.text_pair
+    return side.text, erase_words(side.text_pair, [number - side.num_first_words])
 
 
 def _join(before: str, after: str, separator: str) -> str:
@@ -42,7 +52,7 @@ def erasure_costs(
     The text is encoded again without the word. Above 0: the word supports the label. `log_probs` (N, C) are those of
     the whole texts.
     """
-    texts = [erase_words(side.text, [n]) for side in sides for n in range(len(side.words))]
+    texts = [erase_word(side, n) for side in sides for n in range(len(side.words))]
     return _split_costs(classifier.log_probs(texts), sides, label_ids, log_probs)
 
 

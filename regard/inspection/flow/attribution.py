@@ -30,7 +30,7 @@ class Rollout:
     """Attention rollout through all layers: the share of each input token in each row."""
 
     encoder: Tensor
-    """(S, S)"""
+    """(S, S); of the decoder in a decoder-only model."""
     decoder: rollout.DecoderRollout | None
     """Of the decoder, through cross-attention to the source; None for an encoder-only model."""
 
@@ -55,20 +55,22 @@ def analyze_flow(trace: Trace) -> FlowAnalysis:
     mean_weights = {kind: [attn.weights.mean(dim=0) for attn in trace.of_kind(kind)] for kind in KINDS}
     mixing_ratios = {kind: [norms.mixing_ratio(attn) for attn in trace.of_kind(kind)] for kind in KINDS}
     encoder, decoder_self, cross = (mean_weights[kind] for kind in KINDS)
+    reading = encoder or decoder_self
     return FlowAnalysis(
         rollout=_compute_rollout(mean_weights, mixing_ratios),
         permuted_rollouts=[
             _compute_rollout(permuted_weights, mixing_ratios)
             for permuted_weights in _permute_weights(trace, mean_weights)
         ],
-        max_flow=rollout.attention_flow(encoder),
+        max_flow=rollout.attention_flow(reading),
         max_flow_source=rollout.encoder_decoder_flow(encoder, decoder_self, cross) if cross else None,
         mixing_ratios={kind: ratios for kind, ratios in mixing_ratios.items() if ratios},
     )
 
 
 def _compute_rollout(mean_weights: LayerMatrices, mixing_ratios: LayerMatrices) -> Rollout:
-    encoder = rollout.attention_rollout(mean_weights["encoder"], mixing_ratios["encoder"])
+    kind = "encoder" if mean_weights["encoder"] else "decoder"  # of a decoder-only model
+    encoder = rollout.attention_rollout(mean_weights[kind], mixing_ratios[kind])
     if not mean_weights["cross"]:
         return Rollout(encoder, None)
     ratios = list(zip(mixing_ratios["decoder"], mixing_ratios["cross"], strict=True))
@@ -142,8 +144,7 @@ def attribution_matrices(
 ) -> AttributionMatrices:
     """Attribute rows to tokens by every method, averaged over heads and layers."""
     decoder_rollout = flow_analysis.rollout.decoder
-    kind = "encoder" if decoder_rollout is None else "cross"
-    attns = trace.of_kind(kind)
+    attns = trace.of_kind("cross") or trace.of_kind("encoder") or trace.of_kind("decoder")
     gradients = [gradient[attn.site.name].mean(dim=0) for attn in attns if attn.site.name in gradient]
     return AttributionMatrices(
         weights=torch.stack([attn.weights.mean(dim=0) for attn in attns]).mean(dim=0),

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from regard.inspection.trace import AttentionTrace, Model, Trace, get_encoder, last_encoder_output_name
+from regard.inspection.trace import AttentionTrace, Model, Trace, get_reading_stack, last_encoder_output_name
 from regard.model.layers import LayerNorm, PreNorm
 from regard.model.modules import evaluation_mode
 from regard.model.positions import Positions, SelectedHeads
@@ -340,7 +340,7 @@ def _key_stream(model: Model, trace: Trace, attn: AttentionTrace) -> tuple[Tenso
     """The input of the keys before its norm, and that norm."""
     if attn.site.kind != "cross":
         return attn.residual_stream, attn.site.residual.norm
-    stack = get_encoder(model)
+    _, stack = get_reading_stack(model)
     return trace.hidden_states[last_encoder_output_name(stack)], stack.norm
 
 

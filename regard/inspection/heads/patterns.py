@@ -95,7 +95,8 @@ class TokenCounts:
         target: Counter[int] = Counter()
         for example in examples:
             source.update(example.source.ids)
-            target.update(example.target.ids if example.target else ())
+            written = example.target or example.decoder_input
+            target.update(written.ids if written else ())
         return cls(source, target)
 
 
@@ -183,9 +184,7 @@ def best_offset_accuracy(examples: Sequence[Example], role: str, kind: str) -> f
     return max(distance_counts.values(), default=0) / max(1, distance_counts.total())
 
 
-def repeated_random_probes(
-    vocab_size: int, count: int, length: int, encoder_decoder: bool, seed: int = 1
-) -> list[Example]:
+def repeated_random_probes(vocab_size: int, count: int, length: int, has_decoder: bool, seed: int = 1) -> list[Example]:
     """Random tokens, repeated: r1 … rT r1 … rT, for a vocabulary of this size."""
     rng = np.random.default_rng(seed)
     first_id = min(300, vocab_size // 2)  # past special tokens and single bytes
@@ -194,7 +193,7 @@ def repeated_random_probes(
         for _ in range(count)
     ]
     sides = [tokens_from_ids([*row.tolist(), *row.tolist()]) for row in rows]
-    return [Example(side, side, side) if encoder_decoder else Example(side) for side in sides]
+    return [Example(side, side, side) if has_decoder else Example(side) for side in sides]
 
 
 def _relative_positions(n: int) -> IntArray:

@@ -29,7 +29,7 @@ from regard.inspection.heads.patterns import (
 )
 from regard.inspection.heads.statistics import FloatArray, PatternFit
 from regard.inspection.trace import AttentionSite, Model, attention_sites, attention_weights
-from regard.model.transformer import EncoderDecoder
+from regard.model.single_stack import EncoderOnly
 from regard.progress import stage, track
 
 MIN_LIFT = 0.35  # lift below which no role is assigned
@@ -266,7 +266,7 @@ def _subsample(examples: Sequence[Example], count: int) -> Sequence[Example]:
 def fit_all_patterns(model: Model, examples: Sequence[Example], counts: TokenCounts) -> PatternFitTable:
     """Fit every pattern in every attention, sentence by sentence; PROBE_ROLES on repeated random tokens."""
     probe_examples = repeated_random_probes(
-        _vocab_size(model), NUM_PROBES, PROBE_LENGTH, isinstance(model, EncoderDecoder)
+        _vocab_size(model), NUM_PROBES, PROBE_LENGTH, not isinstance(model, EncoderOnly)
     )
     fits_by_site: dict[str, dict[str, list[PatternFit]]] = {site.name: {} for site in attention_sites(model)}
     statistics_by_site: dict[str, list[FloatArray]] = {site.name: [] for site in attention_sites(model)}

@@ -3,7 +3,7 @@
 import math
 
 from regard.inspection.decisions.attribution import Decision, WordMeasure
-from regard.jobs.look.decisions import ExplainedText, MeasuredTexts
+from regard.jobs.look.decisions import TEXT_NAMES, ExplainedText, MeasuredTexts, describe_input
 from regard.jobs.look.positions import HEADS_PER_ROW
 from regard.report import (
     Chart,
@@ -46,20 +46,28 @@ def render_text(explained: ExplainedText, name: str) -> str:
     ranked: dict[str, Value] = {
         label: f"{probabilities[label]:.1%}" for label in sorted(probabilities, key=lambda label: -probabilities[label])
     }
-    colored = [_color_words(decision, measure) for measure in decision.measures]
+    colored = [part for measure in decision.measures for part in _color_words(decision, measure)]
     sections = [
         Section("Decision", [Paragraph(explained.describe()), DefinitionList(ranked)]),
         Section("Words", [*colored, TableView(explained.tabulate())]),
         Section("Do the measures agree?", [Paragraph(RANK_NOTE), *_agreement_parts(explained)]),
         Section("Attention heads", _head_parts(explained)),
     ]
-    return render_page(f"Decision of {name}", decision.text.text, sections)
+    return render_page(f"Decision of {name}", describe_input(decision.text), sections)
 
 
-def _color_words(decision: Decision, measure: WordMeasure) -> ColoredWords:
+def _color_words(decision: Decision, measure: WordMeasure) -> list[ColoredWords]:
+    """The words of the text; of a pair, those of each text."""
     limit = NATS_LIMIT if measure.signed else ATTENTION_LIMIT
     title = f"{measure.name}: {EXPLANATIONS[measure.name]}"
-    return ColoredWords(title, decision.text.words, decision.measures[measure].tolist(), limit)
+    side, values = decision.text, decision.measures[measure].tolist()
+    if side.text_pair is None:
+        return [ColoredWords(title, side.words, values, limit)]
+    n = side.num_first_words
+    return [
+        ColoredWords(f"{title}; {TEXT_NAMES[0]}", side.words[:n], values[:n], limit),
+        ColoredWords(TEXT_NAMES[1], side.words[n:], values[n:], limit),
+    ]
 
 
 def _agreement_parts(explained: ExplainedText) -> list[PagePart]:

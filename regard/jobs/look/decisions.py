@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from regard.inspection.decisions.agreement import MeasurePair, mean_agreements, 
 from regard.inspection.decisions.attribution import ERASURE, Decision, attention_of_text, explain_decisions
 from regard.inspection.decisions.keywords import ClassKeywords, measure_keywords
 from regard.inspection.decisions.listed_words import ListedWords, measure_listed_words
+from regard.inspection.example import TokenizedText
 from regard.inspection.heads.statistics import FloatArray
 from regard.jobs.look.inspections import LookOptions, OutputFile, Outputs, are_files, csv_file, write_outputs
+from regard.jobs.tasks.classification.inputs import classifies_pairs
 from regard.jobs.tasks.classification.prepare import column_names
 from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.registry import get_task
@@ -29,12 +32,19 @@ from regard.report import Table, Value
 from regard.run import Run, open_run
 from regard.tasks.classify.classifier import Classifier
 from regard.tasks.classify.examples import restore_example
+from regard.tasks.text_forward import InputText
 
 UNSUPPORTED = ("--positions", "--head", "--svg", "--png", "--npz", "--no-measure", "--compare-with")
 """Options that inspect the attention of translators and encoders."""
+TEXT_NAMES = ("first text", "second text")
 SAMPLE_SEED = 3
 MIN_DROP = 0.05
 """What a single word has to take from the probability of a label, to be what the decision rests on."""
+
+
+def describe_input(side: TokenizedText) -> str:
+    """The text; of a pair, both with a line between them."""
+    return side.text if side.text_pair is None else f"{side.text} | {side.text_pair}"
 
 
 @dataclass(frozen=True)
@@ -60,11 +70,34 @@ class ExplainedText:
         without = math.exp(decision.log_prob - costs[n])
         if probability - without < MIN_DROP:
             return f"{text} It rests on no single word: without any one of them, it has {without:.0%} or more."
-        return f"{text} It rests most on “{decision.text.words[n]}”: without this word, it has {without:.0%}."
+        side = decision.text
+        of = "" if side.text_pair is None else f" of the {TEXT_NAMES[n >= side.num_first_words]}"
+        return f"{text} It rests most on “{side.words[n]}”{of}: without this word, it has {without:.0%}."
+
+    def as_dict(self) -> dict[str, Any]:
+        """The texts, the decision, each word by every measure, and their agreement; None for an unknown number."""
+        decision = self.decision
+        side, chosen = decision.text, decision.classification
+        return {
+            "text": side.text,
+            **({} if side.text_pair is None else {"text_pair": side.text_pair}),
+            "label": chosen.label,
+            "probabilities": dict(chosen.probabilities),
+            "explained": decision.label,
+            "words": list(self.tabulate().rows()),
+            "special_attention": decision.special_attention,
+            "rank_agreement": {
+                f"{a.name} and {b.name}": None if math.isnan(value) else value
+                for (a, b), value in self.agreements.items()
+            },
+        }
 
     def tabulate(self) -> Table:
         """One row per word, one column per measure."""
-        columns: dict[str, Sequence[Value]] = {"word": self.decision.text.words}
+        side = self.decision.text
+        columns: dict[str, Sequence[Value]] = {"word": side.words}
+        if side.text_pair is not None:
+            columns["text"] = [1 + (n >= side.num_first_words) for n in range(len(side.words))]
         return Table(columns | {measure.name: values.tolist() for measure, values in self.decision.measures.items()})
 
 
@@ -78,6 +111,23 @@ class MeasuredTexts:
     listed: ListedWords | None
     """None where no list was given, or none of its words occurs."""
     keywords: Sequence[ClassKeywords]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The agreement of measures, and what is said of listed words and keywords."""
+        return {
+            "texts": self.num_texts,
+            "rank_agreement": {score.name: score.as_dict() for score in self.agreements.values()},
+            "listed_words": self.describe_listed(),
+            "keywords": [
+                {
+                    "label": entry.label,
+                    "keywords": list(entry.keywords),
+                    "flipped": entry.flipped.as_dict(),
+                    "random_flipped": entry.random_flipped,
+                }
+                for entry in self.keywords
+            ],
+        }
 
     def describe_agreement(self) -> str:
         """The measures that agree least and best."""
@@ -136,6 +186,13 @@ class DecisionInspection:
         """Write files by their option; the inspection with notes on them."""
         return replace(self, notes=write_outputs(self.outputs, paths))
 
+    def as_dict(self) -> dict[str, Any]:
+        """What is printed, as JSON: the decision with every word, or what many decisions rest on."""
+        if self.text is not None:
+            return self.text.as_dict()
+        assert self.texts is not None
+        return self.texts.as_dict()
+
     def __repr__(self) -> str:
         return f"<DecisionInspection>\n{self}"
 
@@ -152,10 +209,10 @@ def inspect(request: LookOptions, device: str = "cpu") -> DecisionInspection:
     files = [*request.data, *(request.texts if request.texts and are_files(request.texts) else ())]
     if request.texts and request.data:
         raise ConfigError("a text and --data: expected one of them, since a text is explained and data is measured")
-    if len(request.texts) > 1 and not files:
-        raise ConfigError(f"{len(request.texts)} texts: expected one, quoted; measure several with --data FILE")
-    configure_cpu(0)
     run = open_run(request.run)
+    if request.texts and not files:
+        _require_input(run, request.texts)
+    configure_cpu(0)
     classifier: Classifier = get_task("classify").load_predictor(request.run, device)
     if request.texts and not files:
         request.require_unset(("--words",), "measures many texts, and one was given: use it with --data")
@@ -167,8 +224,22 @@ def inspect(request: LookOptions, device: str = "cpu") -> DecisionInspection:
     return DecisionInspection({"--out": partial(_texts_page, measured, run.folder.name)}, texts=measured)
 
 
+def _require_input(run: Run, texts: Sequence[str]) -> None:
+    """Refuse another number of texts than the run classifies at once."""
+    if not classifies_pairs(run):
+        if len(texts) > 1:
+            raise ConfigError(f"{len(texts)} texts: expected one, quoted; measure several with --data FILE")
+        return
+    if len(texts) != 2:
+        raise ConfigError(
+            f"expected two texts, quoted, since {run.folder} classifies pairs, and got {len(texts)}: "
+            f'regard look {run.folder} "a text" "another"'
+        )
+
+
 def _inspect_text(classifier: Classifier, request: LookOptions, name: str) -> DecisionInspection:
-    explained = explain_text(classifier, request.texts[0], request.label)
+    first, *others = request.texts
+    explained = explain_text(classifier, (first, others[0]) if others else first, request.label)
     outputs: Outputs = {
         "--out": partial(_text_page, explained, name),
         "--csv": partial(csv_file, explained.tabulate),
@@ -176,8 +247,8 @@ def _inspect_text(classifier: Classifier, request: LookOptions, name: str) -> De
     return DecisionInspection(outputs, text=explained)
 
 
-def explain_text(classifier: Classifier, text: str, label: str | None = None) -> ExplainedText:
-    """Explain the decision about one text."""
+def explain_text(classifier: Classifier, text: InputText, label: str | None = None) -> ExplainedText:
+    """Explain the decision about one text, or one pair of texts."""
     decisions = explain_decisions(classifier, [text], label)
     if not decisions:
         raise DataError("there is no text to explain: it has no words")
@@ -207,7 +278,10 @@ def _read_examples(run: Run, files: Sequence[str], count: int) -> tuple[list[Lab
     if not examples:
         raise DataError(f"{name}: has no texts to measure on")
     if any(example.text_pair is not None for example in examples):
-        raise DataError(f"{name}: has pairs of texts, and only the decisions about single texts are explained")
+        raise DataError(
+            f"{name}: has pairs of texts, and only decisions about single texts are measured; explain one pair: "
+            f'regard look {run.folder} "a text" "another"'
+        )
     if len(examples) > count:
         chosen = np.random.default_rng(SAMPLE_SEED).choice(len(examples), count, replace=False)
         examples = [examples[n] for n in sorted(chosen)]

@@ -32,6 +32,7 @@ from regard.jobs.look.inspected_run import (
     make_grammar_examples,
     reject_options,
 )
+from regard.jobs.run_kind import describe
 from regard.model.transformer import EncoderDecoder
 from regard.progress import track
 from regard.report import Table, TableView, Value, render_fragment
@@ -188,7 +189,7 @@ def inspect_heads(inspected_run: InspectedRun, options: HeadOptions) -> HeadTabl
             "--keep-only": options.keep_only,
             "--ablate": options.ablation != "zero",
         }
-        reason = f"needs a decoder, and {inspected_run.run.folder} is an encoder-only model; leave it out"
+        reason = f"needs a translator, and {inspected_run.run.folder} is {describe(inspected_run.config)}; leave it out"
         reject_options(translation_options, reason)
     examples, corpus_name = _select_examples(inspected_run, options)
     return measure_heads(inspected_run, examples, corpus_name, options.ablation, keep_only=options.keep_only)

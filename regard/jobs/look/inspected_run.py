@@ -1,11 +1,11 @@
 """A run to inspect: its model, its tokenizer, and sentences to measure on."""
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,15 +16,25 @@ from regard.data.store import open_corpus
 from regard.decode import GreedySearch
 from regard.errors import ConfigError, DataError, ModelError, RegardError
 from regard.formats import Pair, files, read_lines, read_pairs
-from regard.inspection.example import MAX_TOKENS, Example, build_pair_example, build_text_example, with_whitespace_words
+from regard.inspection.example import (
+    MAX_TOKENS,
+    Example,
+    build_pair_example,
+    build_single_stack_example,
+    with_whitespace_words,
+)
 from regard.inspection.heads.alignment import has_gold, parse_pharaoh
 from regard.inspection.heads.patterns import TokenCounts
+from regard.inspection.text_readers import ModelOfTexts, TextReader
 from regard.inspection.trace import Model, attention_sites
-from regard.jobs.load import load, load_encoder, new_encoder, new_model
-from regard.jobs.tasks.open_predictor import refuse_run
+from regard.jobs.load import load, load_text_tokenizer, new_encoder, new_model
+from regard.jobs.run_kind import find_task, has_cross_attention, is_imported, refuse
+from regard.jobs.tasks.registry import get_task, open_predictor
+from regard.jobs.tasks.single_text import SingleTextTask
 from regard.jobs.train.training_data import find_training_store
+from regard.model.modules import device_of
 from regard.run import Run, open_run
-from regard.tasks.embed.embedder import Embedder
+from regard.tasks.text_forward import SingleStack
 from regard.tasks.translate.translator import Translator
 
 DEFAULT_EXAMPLES = 200
@@ -34,13 +44,21 @@ NumberedPair = tuple[int, Pair]
 """A line number, from 0, and its pair."""
 
 
+class TokenTable(Protocol):
+    """A tokenizer that names its tokens."""
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str]: ...
+
+
 @dataclass(frozen=True)
 class InspectedRun:
     """A trained model with its tokenizer and configuration."""
 
     run: Run
     config: Config
-    task: Translator | Embedder
+    task: Translator | ModelOfTexts
+    reader: TextReader | None = None
+    """How a model of one stack reads a text; None for a translator."""
 
     @property
     def model(self) -> Model:
@@ -55,12 +73,21 @@ class InspectedRun:
         """Whether an id means the same token on both sides."""
         return not isinstance(self.task, Translator) or self.task.tokenizers.joint
 
+    @property
+    def tokenizer(self) -> TokenTable:
+        """The tokenizer of what the model reads."""
+        tokenizer: TokenTable = (
+            self.task.tokenizers.source if isinstance(self.task, Translator) else self.task.tokenizer
+        )
+        return tokenizer
+
     def make_example(self, source: str, target: str | None = None, gold: GoldPair | None = None) -> Example:
         """A tokenized sentence; without a target, a translator translates the source."""
         if not source.strip():
             raise DataError("there is no sentence to inspect: the text is empty")
-        if isinstance(self.task, Embedder):
-            example = build_text_example(self.task.tokenizer, source, MAX_TOKENS * 1000, gold)
+        if not isinstance(self.task, Translator):
+            assert self.reader is not None
+            example = build_single_stack_example(self.reader.read(source), self.task.model.causal, gold)
         else:
             self._require_length(len(self.task.tokenizers.source.encode([source])[0]) + 1, source)
             target_text = self.task.translate([source])[0] if target is None else target
@@ -71,8 +98,8 @@ class InspectedRun:
 
     def build_random_model(self) -> Model:
         """The same model with random weights."""
-        if isinstance(self.task, Embedder):
-            return new_encoder(self.config, self.task.tokenizer.pad_id).eval()
+        if not isinstance(self.task, Translator):
+            return new_single_stack(self.run, self.config).to(device_of(self.model)).eval()
         return new_model(self.config, self.task.tokenizers).to(next(self.model.parameters()).device).eval()
 
     def count_tokens(self) -> TokenCounts | None:
@@ -115,14 +142,31 @@ class InspectedRun:
 
 
 def open_inspected_run(folder: Path, device: str = "cpu") -> InspectedRun:
-    """Open a translator or an encoder-only run."""
+    """Open a run of any task, or an imported encoder or language model."""
     run = open_run(folder)
     config = run.load_config()
-    if config.model.architecture == "encoder":
-        return InspectedRun(run, config, load_encoder(folder, device))
     if config.joins_source_and_target:
-        raise refuse_run(run, config, "be inspected: it is a decoder alone, without cross-attention")
-    return InspectedRun(run, config, load(folder, device))
+        raise refuse(run, config, "be inspected: it is a decoder alone, without cross-attention")
+    if has_cross_attention(config):
+        return InspectedRun(run, config, load(folder, device))
+    if config.model.architecture == "encoder-decoder":
+        raise refuse(run, config, "be inspected: it reads a text in two stacks")
+    predictor = open_predictor(folder, find_task(config), device)
+    return InspectedRun(run, config, predictor, _single_text_task(config).make_reader(run, predictor))
+
+
+def new_single_stack(run: Run, config: Config) -> SingleStack:
+    """The model of a run with one stack, randomly initialized."""
+    if is_imported(config):
+        return new_encoder(config, load_text_tokenizer(run).pad_id)
+    task = _single_text_task(config)
+    return task.new_model(config, task.open_tokenizer(run), task.read_labels(run))
+
+
+def _single_text_task(config: Config) -> SingleTextTask:
+    task = get_task(find_task(config))
+    assert isinstance(task, SingleTextTask)
+    return task
 
 
 def reject_options(options: Mapping[str, object], reason: str) -> None:
@@ -173,15 +217,11 @@ def load_aligned_examples(
             break
         numbered_pairs = [(number - 1, pair)] if _has_text(inspected_run, pair) else []
         examples += [
-            _add_links(example, line, f"{gold}:{number}")
-            for example in _make_fitting_examples(inspected_run, numbered_pairs)
+            _add_links(example, line, f"{gold}:{number}") for example in _fit_examples(inspected_run, numbered_pairs)
         ]
     if examples and not has_gold(examples):
         raise DataError(f"{gold}: no links in the lines that were read; expected links such as 0-0 1-2")
-    if not examples:
-        raise DataError(
-            f"{' '.join(paths)}: nothing to measure on; expected text with at most {MAX_TOKENS} tokens per sentence"
-        )
+    _require_any(examples, " ".join(paths))
     return examples, f"{' '.join(Path(path).name for path in paths)} with gold links"
 
 
@@ -209,6 +249,11 @@ def load_default_examples(
         corpus = open_corpus(store.store, "dev", inspected_run.task.tokenizers)
         pairs = [(n, pair) for n, pair in enumerate(corpus.pairs(max_examples)) if _has_text(inspected_run, pair)]
         return _require_examples(inspected_run, pairs, "the run's dev set")
+    if not inspected_run.translates and store.texts_manifest.exists():
+        texts = _single_text_task(inspected_run.config).list_dev_texts(store)
+        numbered = enumerate(Pair(text, "") for text in texts if text.strip())
+        examples = islice(_fit_examples(inspected_run, numbered), max_examples)
+        return _require_any(list(examples), "the run's dev set"), "the run's dev set"
     return make_grammar_examples(inspected_run, max_examples), "the built-in corpus"
 
 
@@ -217,10 +262,10 @@ def _read_run_pairs(inspected_run: InspectedRun, paths: Sequence[str]) -> Iterat
 
 
 def _read_source_lines(inspected_run: InspectedRun, paths: Sequence[str]) -> Iterator[Pair]:
-    """The lines of one file, for an encoder-only model."""
+    """The lines of one file, for a model of one stack."""
     if len(paths) != 1:
         raise DataError(
-            f"{inspected_run.run.folder}: an encoder-only model reads one file of text, and {len(paths)} were given"
+            f"{inspected_run.run.folder}: a model of one stack reads one file of text, and {len(paths)} were given"
         )
     return (Pair(line, "") for line in read_lines(Path(paths[0])))
 
@@ -229,12 +274,15 @@ def _require_examples(
     inspected_run: InspectedRun, pairs: Sequence[NumberedPair], corpus_name: str
 ) -> tuple[list[Example], str]:
     """Examples of the pairs that are not too long, and the name of the corpus; an error if there are none."""
-    examples = _make_fitting_examples(inspected_run, pairs)
+    return _require_any(list(_fit_examples(inspected_run, pairs)), corpus_name), corpus_name
+
+
+def _require_any(examples: list[Example], corpus_name: str) -> list[Example]:
     if not examples:
         raise DataError(
             f"{corpus_name}: nothing to measure on; expected text with at most {MAX_TOKENS} tokens per sentence"
         )
-    return examples, corpus_name
+    return examples
 
 
 def make_grammar_examples(inspected_run: InspectedRun, max_examples: int | None = None) -> list[Example]:
@@ -272,16 +320,14 @@ def _make_gold_example(inspected_run: InspectedRun, pair: GoldPair) -> Example:
     return inspected_run.make_example(pair.source, pair.target if inspected_run.translates else None, pair)
 
 
-def _make_fitting_examples(inspected_run: InspectedRun, pairs: Sequence[NumberedPair]) -> list[Example]:
+def _fit_examples(inspected_run: InspectedRun, pairs: Iterable[NumberedPair]) -> Iterator[Example]:
     """Examples of the pairs that are short enough."""
-    examples = []
     for line, pair in pairs:
         try:
             example = inspected_run.make_example(pair.source, pair.target if inspected_run.translates else None)
         except DataError:
             continue
-        examples.append(replace(example, line=line))
-    return examples
+        yield replace(example, line=line)
 
 
 def _read_gold_pairs(path: Path, max_examples: int) -> list[GoldPair]:

@@ -31,7 +31,9 @@ from regard.jobs.look.positions import (
     draw_positions,
     flatten_position_arrays,
     tabulate_position_scores,
+    tabulate_preferred_distances,
 )
+from regard.jobs.run_kind import describe
 from regard.progress import stage
 from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
 from regard.report.look.data import LookData
@@ -132,6 +134,15 @@ class Inspection:
         """Write files by their option; the inspection with notes on them."""
         return replace(self, notes=write_outputs(self.outputs, paths))
 
+    def as_dict(self) -> dict[str, Any]:
+        """The texts, every head, and the preferred distance of each head where positions were inspected."""
+        return {
+            "texts": {name: side.text for name, side in self.sentence.sides.items()} if self.sentence else {},
+            "measured_on": self.heads.describe_sentences() if self.heads else None,
+            "heads": list(self.heads.as_table().rows()) if self.heads else [],
+            "positions": list(tabulate_preferred_distances(self.positions).rows()) if self.positions else [],
+        }
+
     def __repr__(self) -> str:
         return f"<Inspection>\n{self}"
 
@@ -201,7 +212,8 @@ def _is_file(text: str) -> bool:
 def _inspect_sentence(inspected_run: InspectedRun, request: LookOptions) -> Inspection:
     if len(request.texts) == 2 and not inspected_run.translates:
         folder = inspected_run.run.folder
-        raise ConfigError(f"{folder}: an encoder-only model reads one text, and two were given; leave out the second")
+        kind = describe(inspected_run.config)
+        raise ConfigError(f"{folder}: is {kind}, which reads one text, and two were given; leave out the second")
     location = inspected_run.find_head(request.head) if request.head else None
     data, table = _sentence_data(inspected_run, request)
     outputs: Outputs = {"--out": partial(_page, data), "--npz": partial(_npz, partial(flatten_arrays, data))}

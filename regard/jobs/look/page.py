@@ -239,7 +239,8 @@ def _flow_data(model_trace: Trace, gradient: Mapping[str, Tensor]) -> FlowData:
         flow = analyze_flow(model_trace)
     encoder, decoder = flow.rollout.encoder, flow.rollout.decoder
     encoder_baselines = [baseline.encoder for baseline in flow.permuted_rollouts]
-    contrast = {"encoder": _row_contrast(encoder, encoder_baselines)}
+    reading = "encoder" if model_trace.of_kind("encoder") else "decoder"  # of a decoder-only model
+    contrast = {reading: _row_contrast(encoder, encoder_baselines)}
     decoder_arrays: dict[str, Array] = {}
     if decoder is not None:
         baselines = [baseline.decoder for baseline in flow.permuted_rollouts if baseline.decoder is not None]

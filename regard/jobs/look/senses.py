@@ -6,18 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from regard.data.tokenizers.text_tokenizer import TextTokenizer
-from regard.data.tokenizers.tokenizer import Tokenizer
 from regard.errors import DataError
 from regard.formats import read_lines
 from regard.inspection import embeddings
 from regard.inspection.embeddings import Contextuality, SimilarityScores
 from regard.inspection.example import Example, token_positions
-from regard.inspection.trace import get_encoder
+from regard.inspection.trace import get_reading_stack
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.progress import stage, track
 from regard.report import Chart, Figure, Table, TableView, Value, layer_scatter, render_fragment
-from regard.tasks.embed.embedder import Embedder
 
 NUM_NEIGHBORS = 6
 
@@ -93,8 +90,7 @@ def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:
 def analyze_senses(
     inspected_run: InspectedRun, word: str, sentences: Sequence[str], senses: Sequence[str]
 ) -> SenseAnalysis:
-    """Analyze one word in these sentences by the encoder."""
-    get_encoder(inspected_run.model)  # raises an error if there is none
+    """Analyze one word in these sentences by the encoder; of a decoder-only model, by the decoder."""
     candidates = [
         (inspected_run.make_example(s, "" if inspected_run.translates else None), s, sense)
         for s, sense in zip(sentences, senses, strict=True)
@@ -137,16 +133,12 @@ def _nearest_tokens(
     inspected_run: InspectedRun, vector: embeddings.Vectors, example: Example, word: str
 ) -> list[tuple[str, float]]:
     word_token_ids = [example.source.ids[i] for i in token_positions(example.source, word)]
-    table = get_encoder(inspected_run.model).embedding.tokens.weight
-    tokenizer: Tokenizer | TextTokenizer
-    tokenizer = (
-        inspected_run.task.tokenizer
-        if isinstance(inspected_run.task, Embedder)
-        else inspected_run.task.tokenizers.source
-    )
+    table = get_reading_stack(inspected_run.model)[1].embedding.tokens.weight
     neighbors = embeddings.nearest_neighbors(table, vector, NUM_NEIGHBORS, word_token_ids)
     return list(
         zip(
-            tokenizer.convert_ids_to_tokens([i for i, _ in neighbors]), (cosine for _, cosine in neighbors), strict=True
+            inspected_run.tokenizer.convert_ids_to_tokens([i for i, _ in neighbors]),
+            (cosine for _, cosine in neighbors),
+            strict=True,
         )
     )

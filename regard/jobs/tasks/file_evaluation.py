@@ -11,9 +11,8 @@ from regard.formats.files import strip_gzip_suffix
 from regard.hardware import configure_cpu
 from regard.jobs.contamination import describe_contamination, load_trained_sources
 from regard.jobs.evaluate import tabulate_scores, unused_name
-from regard.jobs.tasks.registry import get_task
 from regard.jobs.tasks.reporting.verdict import describe_opponents
-from regard.jobs.tasks.task import Task
+from regard.jobs.tasks.single_text import SingleTextTask
 from regard.metrics import Score
 from regard.progress import track
 from regard.report import Paragraph, Table, TableView, render_fragment
@@ -26,7 +25,7 @@ class TaskFileEvaluation:
 
     evaluation: Any
     """What the task evaluates: scores, loss, opponents, and every example with its prediction."""
-    task: Task
+    task: SingleTextTask
     num_examples: int
     example_scores: Path
     """Where a row for each example was written."""
@@ -50,7 +49,7 @@ class TaskFileEvaluation:
 
     def describe_contamination(self) -> str:
         """How many of the inputs were trained on, in one sentence; empty if none were."""
-        return describe_contamination(self.num_contaminated, self.num_examples, noun=f"{self.task.example}s")
+        return describe_contamination(self.num_contaminated, self.num_examples, noun=f"{self.task.file_example}s")
 
     def as_dict(self) -> dict[str, Any]:
         """Measure -> value, interval and signature; and the same of every opponent."""
@@ -62,7 +61,7 @@ class TaskFileEvaluation:
 
     def __repr__(self) -> str:
         main = self.scores.get(self.task.main_score) or next(iter(self.scores.values()))
-        return f"<TaskFileEvaluation on {self.num_examples:,} {self.task.example}s: {main}>"
+        return f"<TaskFileEvaluation on {self.num_examples:,} {self.task.file_example}s: {main}>"
 
     def _repr_html_(self) -> str:
         sentences = " ".join(filter(None, [self.describe_verdict(), self.describe_contamination()]))
@@ -70,16 +69,17 @@ class TaskFileEvaluation:
         return render_fragment([Paragraph(sentences), TableView(scores), TableView(self.mistakes)])
 
 
-def evaluate_task_files(folder: Path, task_name: str, files: Sequence[str], device: str = "auto") -> TaskFileEvaluation:
+def evaluate_task_files(
+    folder: Path, task: SingleTextTask, files: Sequence[str], device: str = "auto"
+) -> TaskFileEvaluation:
     """Predict and score the examples of files, and write the scores into the run under the name of the first file."""
     configure_cpu(0)
     run = open_run(folder)
     config = run.load_config()
-    task = get_task(task_name)
     predictor = task.load_predictor(folder, device)
-    pairs = list(track(task.read_examples(files, config), f"reading {task.example}s"))
+    pairs = list(track(task.read_examples(files, config), f"reading {task.file_example}s"))
     if not pairs:
-        raise DataError(f"{' '.join(files)}: has no {task.example}s to evaluate on")
+        raise DataError(f"{' '.join(files)}: has no {task.file_example}s to evaluate on")
     test_files = [str(resolve(file)) for file in files]
     name = unused_name(run, strip_gzip_suffix(Path(files[0])).stem, tuple(test_files))
     evaluation = task.evaluate_new(run, predictor, pairs)

@@ -7,6 +7,7 @@ import numpy as np
 
 from regard.config import Config
 from regard.data import store
+from regard.data.doctor import Action, Diagnosis
 from regard.data.group_split import GroupSplit
 from regard.formats import Pair
 from regard.jobs.doctor import LabeledFiles, diagnose_labels
@@ -17,6 +18,8 @@ from regard.run import Run
 Example = TypeVar("Example")
 HoldOut = Callable[[Sequence[Example], int, Mapping[str, float]], GroupSplit]
 """Examples, a seed, and the fraction of each set -> the rows of each set."""
+HARMLESS = frozenset({"duplicate", "missing_class"})
+"""Kinds of findings that `regard doctor` shows, and that need no attention before every training."""
 
 
 def write_labeled_sets(
@@ -44,7 +47,19 @@ def write_labeled_sets(
             counts[name] = store.write_texts(run.store, name, map(store_example, diagnosis.clean(read(files), name)))
     num_dropped = len(split.dropped)
     notes = [f"{num_dropped:,} texts are parts of texts of two sets, and are in none"] if num_dropped else []
-    write_manifest(run, counts, list(fractions), notes)
+    write_manifest(run, counts, list(fractions), [*notes, *list_warnings(diagnosis)])
+
+
+def list_warnings(diagnosis: Diagnosis) -> list[str]:
+    """What is trained on although it spoils training or flatters scores, a line for each kind of finding.
+
+    What is dropped is a part of the plan.
+    """
+    return [
+        finding.format_line()
+        for finding in diagnosis.findings
+        if finding.action is Action.NOTED and finding.kind.name not in HARMLESS
+    ]
 
 
 def _split(

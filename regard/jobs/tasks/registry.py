@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from regard import config as settings
 from regard.config import Config
@@ -10,7 +11,11 @@ from regard.errors import ConfigError
 from regard.formats.files import format_suffix
 from regard.formats.labeled.recognition import recognize
 from regard.formats.registry import find_reader
+from regard.formats.text import read_lines
+from regard.formats.unsupported import require_text_suffix
+from regard.jobs.run_kind import require_task
 from regard.jobs.tasks.task import Task
+from regard.run import open_run
 
 MODULES = {
     "translate": "regard.jobs.tasks.translation.task",
@@ -32,6 +37,13 @@ def get_task(name: str) -> Task:
 def task_of(config: Config) -> Task:
     """The task that a config is for."""
     return get_task(config.task)
+
+
+def open_predictor(folder: Path, task: str, device: str) -> Any:
+    """What predicts with the best weights of a run of this task; other runs are refused."""
+    run = open_run(folder)
+    require_task(run, run.load_config(), task)
+    return get_task(task).load_predictor(folder, device)
 
 
 COLUMN_OPTIONS = ("--text", "--text-pair", "--label")
@@ -56,7 +68,20 @@ def guess_task(files: Sequence[str]) -> str | None:
         suffix = format_suffix(path)
         if suffix in UNNAMED_SUFFIXES and path.is_file() and find_reader(suffix) is None:
             raise ConfigError(f"{path}: does not say what to train for; name it with --task: {', '.join(MODULES)}")
+    if len(paths) % 2 and all(map(_is_text, paths)):
+        raise ConfigError(
+            f"{paths[-1]}: a text file without a partner does not say what to train for; name it with --task: "
+            f"{', '.join(MODULES)}. The first needs two aligned files"
+        )
     return None
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a file has lines of plain text, without columns."""
+    if not path.is_file() or find_reader(format_suffix(path)) is not None:
+        return False
+    require_text_suffix(path)
+    return "\t" not in next(read_lines(path), "")
 
 
 def complete_task(config: Config) -> Config:

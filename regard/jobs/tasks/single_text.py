@@ -17,11 +17,12 @@ from regard.data.batch import Batches, Collator, batches_by_length
 from regard.data.store import Corpus, IdRow, Texts
 from regard.data.tokenizers import tokenizer as tokenizer_module
 from regard.data.tokenizers.text_tokenizer import MASK_TOKEN
-from regard.errors import ConfigError, RunError
+from regard.errors import ConfigError
 from regard.formats import Pair
 from regard.hardware import available_memory, pick_device
 from regard.jobs.load import count_embeddings, load_text_tokenizer, load_weights
-from regard.jobs.tasks.opponents import write_opponents
+from regard.jobs.run_kind import KINDS, require_weights, use_command
+from regard.jobs.tasks.opponents import read_stored_pairs, write_opponents
 from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
 from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
 from regard.jobs.train.head_history import NullHeadRecorder
@@ -37,6 +38,7 @@ from regard.training.planning.cost import MeanLengths, compute_parameter_counts,
 from regard.training.validate import DevPredictor, Validator
 
 if TYPE_CHECKING:
+    from regard.inspection.text_readers import TextReader
     from regard.jobs.tasks.comparison import TaskComparison
     from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table
@@ -79,7 +81,14 @@ class SingleTextTask(ABC):
     unit: str
     target: str
     main_score: str
+    test_file: str
+    """The name of a file that its runs are scored on, for examples of commands."""
     data_settings: tuple[str, ...]
+
+    @property
+    def file_example(self) -> str:
+        """What files have many of; an example, unless examples are cut from it."""
+        return self.example
 
     @property
     def prediction_words(self) -> PredictionWords:
@@ -266,11 +275,7 @@ class SingleTextTask(ABC):
     def load_predictor(self, folder: Path, device: str) -> Any:
         run = open_run(folder)
         config = run.load_config()
-        if not run.best.exists():
-            raise RunError(
-                f"{run.folder}: has no validated weights yet, so it cannot predict. "
-                f"Continue training with `regard train --resume {run.folder}`."
-            )
+        require_weights(run, KINDS[self.name].ability)
         with stage(f"loading {run.folder.name}"):
             tokenizer, labels = self.open_tokenizer(run), self.read_labels(run)
             with torch.random.fork_rng(devices=[]):  # weights are replaced: draws of the caller must not change
@@ -315,6 +320,9 @@ class SingleTextTask(ABC):
         return self.evaluate(run, predictor, pairs)
 
     @abstractmethod
+    def write_scores(self, run: Run, name: str, evaluation: Any, files: Sequence[str] = ()) -> None: ...
+
+    @abstractmethod
     def evaluate(self, run: Run, predictor: Any, pairs: Sequence[Pair], set_name: str = "") -> Any: ...
 
     def tabulate_mistakes(self, evaluation: Any) -> "Table":
@@ -330,6 +338,19 @@ class SingleTextTask(ABC):
     def finish_predictor(self, predictor: Any, run: Run) -> Any:
         """The predictor with what was fitted on dev."""
         return predictor
+
+    def make_reader(self, run: Run, predictor: Any) -> "TextReader":
+        """How the model reads a text that is inspected."""
+        from regard.inspection.text_readers import WholeText  # with all that inspects, which training does not need
+
+        return WholeText(predictor.tokenizer)
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        """The dev texts that heads are measured on, in the form that the reader takes."""
+        return (pair.source for pair in read_stored_pairs(run, "dev"))
+
+    def next_commands(self, folder: str) -> list[str]:
+        return [use_command(self.name, folder), f"regard evaluate {folder} {self.test_file}"]
 
     def plan_notes(self, config: Config, data: SingleTextData) -> list[str]:
         return []

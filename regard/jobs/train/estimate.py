@@ -16,14 +16,20 @@ from regard.training.planning.cost import compute_parameter_counts, training_byt
 from regard.training.planning.estimate import TrainingEstimate, estimate_training
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 
+BFLOAT16_TRIES = 3
+"""Few: on processors without bfloat16 it is slow, and the answer is clear."""
+
 
 def choose_missing_settings(
     config: Config, size: TextSize, world_size: int = 1
 ) -> tuple[Config, list[SuggestedSetting]]:
     """The settings, with a choice for each one that the user has not set."""
-    # Where the steps are given, the hardware must not matter: same seed, same result.
-    matmul_flops = measure_matmul_flops() if config.train.minutes else 1e11
-    inputs = SizingInputs(*size, matmul_flops, available_memory(), world_size)
+    matmul_flops, bfloat16_speedup = 1e11, 1.0
+    if config.train.minutes:  # where the steps are given, the hardware must not matter: same seed, same result
+        matmul_flops = measure_matmul_flops()
+        if pick_device(config.train.device).type == "cpu":
+            bfloat16_speedup = measure_matmul_flops(BFLOAT16_TRIES, "bfloat16") / matmul_flops
+    inputs = SizingInputs(*size, matmul_flops, available_memory(), world_size, bfloat16_speedup)
     choices = task_of(config).suggest_settings(inputs, config)
     return settings.with_values(config, {choice.name: choice.value for choice in choices}), choices
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.atomic import sha256
-from regard.exchange import stage_folder
+from regard.exchange import recover, stage_folder
 from regard.files import read_json
 from regard.hardware import count_cores
 from regard.interchange.ctranslate2 import max_positions_for
@@ -21,6 +21,7 @@ def open_engine(folder: Path, quantize: str, workers: int) -> CTranslate2Transla
     """The CTranslate2 model of a run: converted on first use, and again whenever the best weights have changed."""
     run = open_run(folder)
     config, path = run.load_config(), run.ctranslate2_model(quantize)
+    recover(path)  # a process may have been killed while it tidied up, after the conversion was in its place
     if not _is_current(run, path):
         with stage_folder(path, replace=True) as staged:
             provenance = _describe_best_weights(run)  # before the weights are read: training may write better ones

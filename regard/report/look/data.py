@@ -183,7 +183,7 @@ class FlowData:
     """Where each row comes from through all layers. What involves a decoder is None for an encoder-only model."""
 
     encoder: Array
-    """(S, S): rollout of the encoder."""
+    """(S, S): rollout of the encoder; of the decoder in a decoder-only model."""
     above_chance: Array
     """(S, S): rollout minus the mean rollout of permuted weights."""
     contrast: Mapping[str, RowContrast]

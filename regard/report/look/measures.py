@@ -110,6 +110,8 @@ def _flow_measures(data: LookData) -> list[Measure]:
 
     def arrays(encoder: Array | None, cross: Array | None, decoder: Array | None) -> dict[str, LayerArrays]:
         by_kind = {"encoder": encoder, "cross": cross, "decoder": decoder}
+        if "encoder" not in data.kinds:  # a decoder-only model reads with its decoder
+            by_kind = {"decoder": encoder}
         return {kind: [matrix[None]] for kind, matrix in by_kind.items() if matrix is not None and kind in data.kinds}
 
     flow: FlowData = data.flow

@@ -12,6 +12,8 @@ BATCH_TOKENS = 1024
 FINETUNE_LEARNING_RATE, FINETUNE_DROPOUT, FINETUNE_OUTPUT_FACTOR = 1e-4, 0.1, 5.0
 VOCAB_SIZES = ((100_000, 500), (500_000, 1000), (1_500_000, 2000), (4_000_000, 6000), (20_000_000, 8000))
 """By bytes of training text."""
+MIN_BFLOAT16_DIM, MIN_BFLOAT16_SPEEDUP = 256, 2.0
+"""From which on bfloat16 is faster as a whole: it also costs conversions, and padding (benchmarks/bfloat16.py)."""
 VALIDATIONS_PER_EPOCH = 3
 """A validation reads dev, a twentieth of the texts, twice, each time at a third of the cost of training: three of them
 take a tenth of an epoch's time."""
@@ -110,7 +112,14 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     validate_every = min(2000, max(50, steps // num_validations))
     yield SuggestedSetting("train.validate_every", validate_every, f"about {num_validations} validations")
     yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")
+    yield from _suggest_precision(model, inputs.bfloat16_speedup)
     yield from (*sizing.settings, *(() if finetunes else sizing.scratch_settings))
+
+
+def _suggest_precision(model: ModelConfig, bfloat16_speedup: float) -> Iterator[SuggestedSetting]:
+    if model.dim >= MIN_BFLOAT16_DIM and bfloat16_speedup >= MIN_BFLOAT16_SPEEDUP:
+        reason = f"this processor multiplies its matrices {bfloat16_speedup:.1f} times as fast as those of float32"
+        yield SuggestedSetting("train.precision", "bfloat16", reason)
 
 
 def _estimate(inputs: SizingInputs, config: Config, vocab_size: int, max_rows: float) -> TrainingEstimate:

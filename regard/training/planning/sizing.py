@@ -28,6 +28,8 @@ class SizingInputs:
     """Bytes that are free; 0 if unknown."""
     processes: int = 1
     """Processes that train together."""
+    bfloat16_speedup: float = 1.0
+    """How many times as fast as in float32 this processor multiplies matrices in bfloat16."""
 
     @property
     def target_tokens(self) -> int:

@@ -66,7 +66,7 @@ def read_log_curves(run: Run, unit: str) -> LogCurves | None:
     records = list(log.read(run.log))
     log_steps = [record for record in records if isinstance(record, Step)]
     epoch_length = count_epoch_batches(run, log_steps) if unit == "epochs" else 1
-    steps: list[CurvePoint] = []
+    x_of_steps: dict[int, float] = {}
     validations: list[CurvePoint] = []
     seconds, epochs, number, score_name = 0.0, 0.0, 0, ""
     for record in records:
@@ -77,11 +77,12 @@ def read_log_curves(run: Run, unit: str) -> LogCurves | None:
             number = record.step
         x = {"epochs": epochs, "minutes": seconds / 60, "steps": float(number)}[unit]
         if isinstance(record, Step):
-            steps.append(CurvePoint(x, record.loss, 100 * record.accuracy))
+            x_of_steps[record.number] = x
         else:
             score = record.score.value if record.score else None
             score_name = record.score.name if record.score else score_name
             validations.append(CurvePoint(x, record.loss, 100 * record.accuracy, score))
+    steps = [CurvePoint(x_of_steps[one.number], one.loss, 100 * one.accuracy) for one in log.pool_steps(records)]
     return LogCurves(steps, validations, score_name)
 
 

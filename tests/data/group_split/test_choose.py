@@ -48,3 +48,11 @@ def test_few_texts_give_one_for_each_set_and_keep_one_for_training():
     assert sorted(choose(groups, {"dev": 0.01, "test": 0.01}).values()) == ["dev", "test"]
     with pytest.raises(DataError, match="2 groups of texts are too few to hold out test"):
         choose({i: {"": 1} for i in range(2)}, {"dev": 0.01, "test": 0.01})
+
+
+def test_a_label_that_only_one_text_has_is_never_held_out():
+    """Neither by the fraction, nor where a set has at least one text."""
+    groups = {"x": {"rare": 1}, "a": {"b": 2}, "c": {"b": 3}, "d": {"b": 4}}
+    assert choose(groups, {"dev": 0.1, "test": 0.1}) == {"a": "dev", "c": "test"}
+    with pytest.raises(DataError, match="for dev: each has a label that no other text has"):
+        choose({i: {f"{i / 7}": 1} for i in range(30)}, {"dev": 0.1})

@@ -21,7 +21,11 @@ FILES = [
     ("a.jsonl", "no JSON", None),
     ("a.conll", "Alex B-PER\nsings O\n", "tags"),
     ("a.conll", "Alex\n", None),
-    ("a.tsv", "text\tlabel\na\tb\n", None),  # which are pairs, as ever
+    ("a.tsv", "text\tlabel\na\tb\n", "labels"),
+    ("a.tsv", "text\ttarget\na\tb\n", None),
+    ("a.tsv", "the text\tthe label\na\tb\n", None),  # which is a pair of sentences
+    ("train.txt", "\n__label__a __label__b A text.\n", "labels"),
+    ("train.en", "It is a __label__a.\n", None),
     ("a.txt", "text,label\n", None),
 ]
 
@@ -47,3 +51,14 @@ def test_what_only_labeled_text_has_needs_a_task_where_it_is_in_doubt(tmp_path: 
         guess_task([str(path)])
     request.getfixturevalue("example_plugin")  # which reads pairs from .csv
     assert guess_task([str(path)]) is None and guess_task(["train.en", "train.fr"]) is None
+
+
+def test_a_text_without_a_partner_is_for_another_task_than_translation(tmp_path: Path):
+    for name, content in (("a", "One.\n"), ("b", "Two.\n"), ("c", "Three.\n"), ("columns", "a\tb\n")):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    one, *others, columns = (str(tmp_path / name) for name in ("a", "b", "c", "columns"))
+    for files in ([one], [one, *others]):
+        with pytest.raises(ConfigError, match="--task: translate, classify, tag, causal-lm, masked-lm"):
+            guess_task(files)
+    assert guess_task([one, others[0]]) is None  # two sides
+    assert guess_task([columns]) is None and guess_task([str(tmp_path / "none")]) is None  # reading explains them

@@ -143,13 +143,13 @@ def test_a_distance_is_the_same_wherever_the_words_stand():
 
 
 def test_probes_are_random_tokens_twice():
-    probes = repeated_random_probes(1000, 5, 11, encoder_decoder=True)
+    probes = repeated_random_probes(1000, 5, 11, has_decoder=True)
     for probe in probes:
         ids = probe.source.ids
         assert len(ids) == 22 and ids[:11] == ids[11:] and len(set(ids)) == 11 and min(ids) >= 300 and max(ids) < 1000
         assert probe.decoder_input is probe.target is probe.source
     assert len({probe.source.ids for probe in probes}) == 5
-    (small,) = repeated_random_probes(20, 1, 11, encoder_decoder=False)
+    (small,) = repeated_random_probes(20, 1, 11, has_decoder=False)
     assert len(small.source.ids) == 20 and min(small.source.ids) >= 10 and small.target is None
     assert repeated_random_probes(1000, 5, 11, True) == probes != repeated_random_probes(1000, 5, 11, True, seed=2)
 

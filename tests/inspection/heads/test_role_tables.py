@@ -41,7 +41,7 @@ def mask_of(kind: str, example) -> np.ndarray:
 
 
 def test_each_pattern_is_fitted_in_each_sentence_or_in_each_probe(model, table):
-    probes = repeated_random_probes(SIZE, 12, 11, encoder_decoder=True)
+    probes = repeated_random_probes(SIZE, 12, 11, has_decoder=True)
     groups = {False: (EXAMPLES, attention_weights(model, EXAMPLES)), True: (probes, attention_weights(model, probes))}
     assert list(table.by_site) == [site.name for site in attention_sites(model)]
     for site in attention_sites(model):

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from regard.errors import ModelError
-from regard.inspection.trace import get_encoder
 from regard.jobs.convert import import_folder
 from regard.jobs.look.inspected_run import open_inspected_run
 from regard.jobs.look.senses import analyze_senses, read_sentences
-from regard.model.build import build_decoder
-from tests.inspection.conftest import config_of
 from tests.interchange import test_bert as bert
 from tests.interchange import test_marian as marian
 from tests.jobs.look.test_page import FAITHFULNESS, SENTENCE, refuses, says
@@ -107,15 +103,9 @@ def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, caps
         assert "empty.txt: nothing to measure on" in refuses(capsys, "heads", encoder, empty)
     assert "reads one file of text, and 2 were given" in refuses(capsys, "heads", encoder, empty, empty)
     for wish in (["--pharaoh", "x"], ["--gold", "x"], ["--keep-only"], ["--ablate", "mean"]):
-        assert f"{wish[0]} needs a decoder" in refuses(capsys, "heads", encoder, *wish)
+        assert f"{wish[0]} needs a translator" in refuses(capsys, "heads", encoder, *wish)
     start = refuses(capsys, "look", encoder, SENTENCE, "--no-measure", "--compare-with", "start")
     assert "was imported or pruned, not trained: it has no initial weights" in start
-
-
-def test_a_language_model_has_no_word_in_its_context():
-    model = build_decoder(config_of({"kind": "none"}), 47, 0)
-    with pytest.raises(ModelError, match="this model has no encoder, so words cannot be inspected in context"):
-        get_encoder(model)
 
 
 def test_minilm_parts_the_banks_of_money_and_rivers_in_context_and_not_in_its_table(tmp_path):

@@ -14,8 +14,7 @@ from regard.jobs.load import load, load_language_model
 from regard.jobs.look.decisions import explain_text
 from regard.jobs.look.inspected_run import open_inspected_run
 from regard.jobs.prune import require_translator
-from regard.jobs.tasks.open_predictor import open_predictor
-from regard.jobs.tasks.registry import get_task
+from regard.jobs.tasks.registry import get_task, open_predictor
 from regard.jobs.train.fit import resume_run, train_run
 from regard.model import weights
 from regard.model.single_stack import SourceTargetDecoder, TextEncoderDecoder
@@ -52,10 +51,12 @@ def test_five_steps_and_five_are_ten_bit_for_bit(
         (alone,) = PREDICT[task](predictor, [text])
         assert alone == (one if task == "translate" else pytest.approx(one, abs=1e-5))
     if architecture == "encoder-decoder":
-        with pytest.raises(RunError, match=f"was trained with --task {task}, and cannot translate"):
+        with pytest.raises(RunError, match=rf"\(--task {task}\), and cannot translate"):
             load(tmp_path / "whole")
+        with pytest.raises(RunError, match="cannot be inspected: it reads a text in two stacks"):
+            open_inspected_run(tmp_path / "whole")
     else:
-        with pytest.raises(RunError, match="is a translator, and generates no text"):
+        with pytest.raises(RunError, match=r"is a translator \(--task translate\), and cannot generate text"):
             load_language_model(tmp_path / "whole")
         with pytest.raises(RunError, match="cannot be inspected: it is a decoder alone, without cross-attention"):
             open_inspected_run(tmp_path / "whole")

@@ -17,9 +17,9 @@ from regard.data.batch import DataPosition
 from regard.errors import RegardError
 from regard.formats.labeled import write_tagged_sentences
 from regard.jobs.evaluate import read_set_scores
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.run_kind import KINDS
 from regard.jobs.tasks.opponents import read_stored_pairs
-from regard.jobs.tasks.registry import get_task, task_of
+from regard.jobs.tasks.registry import get_task, open_predictor, task_of
 from regard.run import Run
 from regard.tasks.classify.examples import restore_example
 from regard.tasks.tag.examples import restore_sentence
@@ -29,8 +29,6 @@ from tests.jobs.tasks.conftest import PREDICT
 TASKS = [name for name in get_args(TaskName) if name != "embed"]
 """Not embed, whose loss depends on the other rows of a batch: tests/jobs/tasks/embedding has its like."""
 of_every_task = pytest.mark.parametrize("task", TASKS)
-INSPECTED = ("translate", "classify")
-"""The tasks whose runs `regard look` reads."""
 METHODS = {"translate": "translate", "classify": "classify", "tag": "tag", "causal-lm": "generate", "masked-lm": "fill"}
 """What the model of a run can do, and no other."""
 TEXTS = ["the king sees a dog", "Ann", "a superb film in Rome, and the old house under the tree sleeps"]
@@ -114,16 +112,37 @@ def load_model(run: Run) -> torch.nn.Module:
 
 
 @of_every_task
-def test_a_run_is_inspected_or_what_fits_it_is_named(task: str, finished: Finished, tmp_path: Path):
+def test_a_run_is_inspected(task: str, finished: Finished, tmp_path: Path):
     run, page = finished(task), tmp_path / "look.html"
-    try:
-        regard.look(run.folder, "the old king sees a dog", sentences=3, out=page)
-    except RegardError as refusal:
-        assert task not in INSPECTED
+    inspection = regard.look(run.folder, "the old king sees a dog", measure=task == "classify", out=page)
+    assert "king" in page.read_text(encoding="utf-8") and inspection.as_dict()
+
+
+@of_every_task
+def test_heads_are_measured_on_the_dev_set_and_words_in_context(task: str, finished: Finished, tmp_path: Path):
+    run, file = finished(task), tmp_path / "dog.txt"
+    table = regard.heads(run.folder, sentences=3)
+    config = run.load_config().model
+    assert len(table.facts) == config.heads * len(config.attention_names()) and table.corpus_name == "the run's dev set"
+    file.write_text("the old dog sees a king\na dog sleeps under the tree\nthe dog hears it\n", encoding="utf-8")
+    senses = regard.senses(run.folder, "dog", file)
+    assert len(senses.occurrences) == 3 and senses.layers[0].layer == "static"
+
+
+@of_every_task
+def test_only_translators_are_pruned_and_exported(task: str, finished: Finished, tmp_path: Path):
+    run = finished(task)
+    if task == "translate":
+        return
+    for refused in (
+        lambda: regard.prune(run.folder, tmp_path / "half"),
+        lambda: regard.export(run.folder, to="marian", out=tmp_path / "marian"),
+    ):
+        with pytest.raises(RegardError) as refusal:
+            refused()
         command = get_task(task).next_commands(str(run.folder))[0]
-        assert command in str(refusal) and "\n" not in str(refusal)
-    else:
-        assert "king" in page.read_text(encoding="utf-8")
+        assert command in str(refusal.value) and "\n" not in str(refusal.value)
+    assert not list(tmp_path.iterdir())
 
 
 @of_every_task
@@ -146,9 +165,9 @@ def test_a_run_can_be_moved_and_is_opened_by_its_task_alone(task: str, finished:
         assert [method for method in METHODS.values() if hasattr(model, method)] == [METHODS[task]]
     for other in TASKS:
         if other != task:
-            with pytest.raises(RegardError, match=f"was trained with --task {task}, not --task {other}"):
+            with pytest.raises(RegardError, match=rf"\(--task {task}\), and cannot {KINDS[other].ability}"):
                 regard.load(moved, task=other)
-            with pytest.raises(RegardError, match=f"was trained with --task {task}, not --task {other}"):
+            with pytest.raises(RegardError, match=rf"\(--task {task}\), and cannot {KINDS[other].ability}"):
                 open_predictor(moved, other, "cpu")
 
 

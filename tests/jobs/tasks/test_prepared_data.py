@@ -9,6 +9,8 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config, TaskName
+from regard.data.doctor import Diagnosis
+from regard.data.label_doctor import LABEL_KINDS
 from regard.data.store import Texts
 from regard.errors import ConfigError
 from regard.jobs import load
@@ -217,3 +219,24 @@ def test_the_opponents_of_a_task_with_labels_predict_for_every_example(task: str
             opponent: [list(answer) for answer in answers] for opponent, answers in alone.answers.items()
         }
         assert {len(answers) for answers in alone.answers.values()} == {len(pairs)}
+
+
+def test_what_flatters_scores_is_noted_before_training(config_of: ConfigOf, tmp_path: Path):
+    """A phrase of a training text in dev, one text with two answers, a class of one text, a name in two cases."""
+    texts = [(f"a long film number {n} was seen by us", "good" if n % 2 else "bad") for n in range(61)]
+    texts += [(texts[3][0], "bad"), ("something else", "Good"), ("yet another thing", "rare")]
+    sets = {"train": texts, "dev": [("film number 7 was seen", "good"), ("never seen words here", "bad")]}
+    for name, rows in sets.items():
+        lines = [f'"{text}","{label}"' for text, label in rows]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["text,label", *lines]) + "\n", encoding="utf-8")
+    files = {f"data.{name}": [str(tmp_path / f"{name}.csv")] for name in sets} | {"data.test": []}
+    run, config = Run(tmp_path / "run"), settings.with_values(config_of("classify"), files)
+    write_texts(run, config)
+    notes = {note.split(": ")[1]: note for note in read_texts_manifest(run).notes if note.count(": ") > 2}
+    assert set(notes) == {"part", "contradiction", "tiny_class", "similar_classes"}
+    assert "dev.csv:2" in notes["part"] and "train.csv:9" in notes["part"] and "leave this file out" in notes["part"]
+    assert notes["part"].startswith("dev: part: 1 text, 50.0%") and "train.csv:63" in notes["contradiction"]
+    assert "'rare': 1" in notes["tiny_class"] and "'Good' and 'good'" in notes["similar_classes"]
+    stored = run.read_json(run.doctor)
+    restored = Diagnosis.from_dict(stored, LABEL_KINDS)  # whose missing classes have no location
+    assert "missing_class" in {finding.kind.name for finding in restored.findings} and restored.as_dict() == stored

@@ -57,6 +57,18 @@ def test_fine_tuning_is_slower_with_a_faster_output_and_keeps_the_segmentation()
     assert not {"train.metric", "data.subword_regularization"} & suggest(LABEL_SIZING, task="tag").keys()
 
 
+def test_wide_models_train_in_bfloat16_where_it_is_much_faster():
+    def precision(speedup: float, *assignments: str) -> Any:
+        inputs = SizingInputs(7_001, 700_001, 13_003, 1e11, bfloat16_speedup=speedup)
+        config = settings.override(Config(), ["task=classify", *assignments])
+        suggestions = suggest_single_stack(inputs, config, CLASSIFY_SIZING)
+        return {suggestion.name: suggestion.value for suggestion in suggestions}.get("train.precision")
+
+    assert precision(3.0, "model.dim=384", "model.heads=4") == "bfloat16"
+    assert precision(1.5, "model.dim=384", "model.heads=4") is None and precision(3.0) is None
+    assert precision(3.0, "model.dim=384", "model.heads=4", "train.precision=float32") is None
+
+
 @pytest.mark.parametrize("name", ["model.dim", "data.vocab_size"])
 def test_more_text_gets_more(name: str):
     sizes = [suggest(TOKEN_SIZING, size=size, task="causal-lm")[name] for size in (50_000, 700_000, 30_000_000)]

@@ -37,7 +37,7 @@ def format_file_evaluation(result: FileEvaluation | TaskFileEvaluation, width: i
         return format_evaluation(result, width, verbose)
     task, evaluation = result.task, result.evaluation
     contamination = result.describe_contamination()
-    answer = f"On {pluralize(result.num_examples, task.example)}: {result.describe_verdict()}"
+    answer = f"On {pluralize(result.num_examples, task.file_example)}: {result.describe_verdict()}"
     lines = wrap(f"{answer} {contamination}." if contamination else answer, width)
     lines += ["", *format_task_scores(evaluation, width, verbose)]
     if evaluation.loss is not None:

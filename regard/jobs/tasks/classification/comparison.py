@@ -11,7 +11,7 @@ from regard.formats.labeled import LabeledText, read_labeled_texts, read_predict
 from regard.jobs.tasks.classification.prepare import column_names
 from regard.jobs.tasks.classification.report import tabulate_classes
 from regard.jobs.tasks.comparison import ComparedSystem, TaskComparison, compare_with_first, name_set, require_length
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import open_predictor
 from regard.progress import track
 from regard.run import Run
 from regard.tasks.classify.classifier import Classifier

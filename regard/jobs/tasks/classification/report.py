@@ -67,16 +67,23 @@ def tabulate_mistakes(evaluation: ClassificationEvaluation) -> Table:
 
 
 def draw_confusion(evaluation: ClassificationEvaluation) -> list[Chart]:
-    """How the texts of each class are classified, as shares of the class; none where there are too many classes."""
+    """How the texts of each class are classified, as shares of the class; of many classes, those with most errors."""
     confusion = evaluation.confusion
-    if confusion is None or len(confusion.classes) > MAX_MATRIX_CLASSES:
+    if confusion is None:
         return []
-    shares = [[n / max(1.0, sum(row)) for n in row] for row in confusion.matrix.tolist()]
+    matrix, num_classes = confusion.matrix, len(confusion.classes)
+    errors = matrix.sum(axis=0) + matrix.sum(axis=1) - 2 * np.diagonal(matrix)
+    shown = np.sort(np.argsort(-errors, kind="stable")[:MAX_MATRIX_CLASSES])
+    counts = matrix.sum(axis=1)[shown, None]
+    # Of a class without texts no share is known.
+    shares = np.where(counts > 0, matrix[np.ix_(shown, shown)] / np.maximum(counts, 1), np.nan).tolist()
+    names = [confusion.classes[number] for number in shown]
+    part = f" ({len(shown)} of {num_classes} classes, those with most errors)" if len(shown) < num_classes else ""
     chart = heatmap_chart(
         shares,
-        confusion.classes,
-        confusion.classes,
-        title="Confusion matrix: shares of the texts of each class",
+        names,
+        names,
+        title=f"Confusion matrix: shares of the texts of each class{part}",
         row_title="class",
         column_title="prediction",
         value_title="share",

@@ -24,6 +24,7 @@ from regard.jobs.tasks.classification.evaluation import (
     predict_opponents,
 )
 from regard.jobs.tasks.classification.files import StoredLabels, read_classification, write_classification
+from regard.jobs.tasks.classification.inputs import classifies_pairs
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
@@ -43,6 +44,7 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
 
 if TYPE_CHECKING:
+    from regard.inspection.text_readers import TextReader
     from regard.jobs.tasks.comparison import TaskComparison
     from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table
@@ -90,6 +92,7 @@ class ClassifyTask(SingleTextTask):
     unit: str = "text"
     target: str = "class"
     main_score: str = "accuracy"
+    test_file: str = "test.csv"
     data_settings: tuple[str, ...] = ("classify.text", "classify.text_pair", "classify.label")
 
     @property
@@ -179,8 +182,15 @@ class ClassifyTask(SingleTextTask):
         run.write_json(run.calibration, table)
         run.record_checksums(run.calibration)
 
-    def next_commands(self, folder: str) -> list[str]:
-        return [f"regard classify {folder} < texts", f"regard evaluate {folder} test.csv"]
+    def make_reader(self, run: Run, predictor: Classifier) -> "TextReader":
+        from regard.inspection.text_readers import TextPair, WholeText  # with all that inspects
+
+        return (TextPair if classifies_pairs(run) else WholeText)(predictor.tokenizer)
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        """Two texts with a tab between them, where the run classifies pairs."""
+        examples = map(restore_example, read_stored_pairs(run, "dev"))
+        return (one.text if one.text_pair is None else f"{one.text}\t{one.text_pair}" for one in examples)
 
     def predict_opponents(
         self, training: Sequence[Pair], dev: Sequence[Pair], pairs: Sequence[Pair]

@@ -14,7 +14,7 @@ from regard.formats.related.reader import parse_similarity
 from regard.jobs.tasks.comparison import ComparedSystem, TaskComparison, name_set
 from regard.jobs.tasks.embedding.evaluation import PairScoring, SimilarityScoring, choose_scoring
 from regard.jobs.tasks.embedding.prepare import RETRIEVAL_METRIC, SIMILARITY_METRIC, read_files
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import open_predictor
 from regard.metrics.labels import LabelTest
 from regard.progress import track
 from regard.run import Run

@@ -23,6 +23,7 @@ from regard.jobs.tasks.embedding.opponents import (
     write_opponent_values,
 )
 from regard.jobs.tasks.embedding.prepare import RETRIEVAL_METRIC, SIMILARITY_METRIC
+from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
 from regard.kernels import keep_rows
@@ -79,6 +80,7 @@ class EmbedTask(SingleTextTask):
     unit: str = "pair"
     target: str = "positive"
     main_score: str = SIMILARITY_METRIC
+    test_file: str = "test.tsv"
     data_settings: tuple[str, ...] = ("embed.text", "embed.text_pair", "embed.similarity", "embed.max_similarity")
 
     @property
@@ -194,8 +196,8 @@ class EmbedTask(SingleTextTask):
         """Of a run of this task, or of an imported encoder."""
         return load_encoder(folder, device)
 
-    def next_commands(self, folder: str) -> list[str]:
-        return [f'regard similar {folder} "a text" "another"', f"regard evaluate {folder} test.tsv"]
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        return (restore_example(pair).text for pair in read_stored_pairs(run, "dev"))
 
     def evaluate(self, run: Run, predictor: Embedder, pairs: Sequence[Pair], set_name: str = "") -> EmbeddingEvaluation:
         opponents = read_opponent_values(run, set_name) if set_name else None

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from regard.config import Config
 from regard.data.batch import Batches
 from regard.data.documents.tokenizer import split_for_training
-from regard.data.store import IdRow
+from regard.data.store import IdRow, Texts
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
-from regard.formats.document_texts import read_documents
 from regard.jobs.load import load_document_tokenizer, load_language_model
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation, describe_context, evaluate_language_model
 from regard.jobs.tasks.language.files import count_stored_bits, write_language_scores
@@ -32,6 +31,7 @@ from regard.training.planning.cost import MeanLengths
 from regard.training.validate import Validation, Validator
 
 if TYPE_CHECKING:
+    from regard.inspection.text_readers import TextReader
     from regard.jobs.tasks.comparison import TaskComparison
     from regard.jobs.tasks.reporting.example_section import ExampleSection
 
@@ -64,6 +64,7 @@ class CausalLMTask(LanguageTask):
     unit: str = "token"
     target: str = "token"
     main_score: str = "bits_per_byte"
+    test_file: str = "test.txt"
     data_settings: tuple[str, ...] = ("causal_lm.documents",)
 
     @property
@@ -137,22 +138,25 @@ class CausalLMTask(LanguageTask):
     def load_predictor(self, folder: Path, device: str) -> LanguageModel:
         return load_language_model(folder, device)
 
-    def next_commands(self, folder: str) -> list[str]:
-        return [f'regard generate {folder} "Once upon a time"']
-
     def evaluate(
         self, run: Run, predictor: LanguageModel, pairs: Sequence[Pair], set_name: str = ""
     ) -> LanguageEvaluation:
         opponents = read_opponent_bits(run, set_name) if set_name else None
         return evaluate_language_model(predictor, [pair.source for pair in pairs], opponents)
 
-    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
-        documents = read_documents(files, self.separator(config), config.data.max_line_bytes)
-        return (Pair(document.text, "") for document in documents)
+    def make_reader(self, run: Run, predictor: LanguageModel) -> "TextReader":
+        from regard.inspection.text_readers import Document  # with all that inspects
+
+        return Document(predictor.tokenizer)
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        """Lines: a document may be longer than what can be inspected."""
+        return (line for document in Texts(run.store, "dev.source") for line in document.split("\n"))
 
     def evaluate_new(self, run: Run, predictor: LanguageModel, pairs: Sequence[Pair]) -> LanguageEvaluation:
         texts = [pair.source for pair in pairs]
-        return evaluate_language_model(predictor, texts, fit_opponent_bits(run, texts))
+        opponents = fit_opponent_bits(run, texts) if run.texts_manifest.exists() else None  # none if it was imported
+        return evaluate_language_model(predictor, texts, opponents)
 
     def count_stored(self, run: Run, set_name: str, metric: str) -> CountedScore | None:
         return count_stored_bits(run, set_name) if metric == self.main_score else None

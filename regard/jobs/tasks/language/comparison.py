@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from regard.config import Config
-from regard.data.documents.passages import cut_passages
 from regard.errors import DataError, RunError
 from regard.formats import Pair
 from regard.formats.document_texts import read_documents
 from regard.jobs.tasks.comparison import ComparedSystem, TaskComparison, compare_with_first, name_set
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation, evaluate_language_model
 from regard.jobs.tasks.language.files import count_ratio
-from regard.jobs.tasks.language.masked_evaluation import MaskedEvaluation
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.language.masked_evaluation import MaskedEvaluation, cut_documents
+from regard.jobs.tasks.registry import open_predictor
 from regard.metrics import Score
 from regard.metrics.intervals import FloatArray
 from regard.metrics.labels.statistics import CountedScore
@@ -67,7 +66,7 @@ def compare_masked_language_models(
     _require_same_masks(list(runs.values()))
     fillers = {name: open_predictor(path, "masked-lm", device) for name, path in systems.items()}
     first, c = next(iter(fillers.values())), next(iter(runs.values())).load_config().data
-    passages = [passage for text in texts for passage in cut_passages(text, first.tokenizer, c.max_length, c.source)]
+    passages = cut_documents(texts, first, c.source)
     pairs = [Pair(passage, "") for passage in passages]
     compared = [_count_masks(name, runs[name], evaluate(runs[name], filler, pairs)) for name, filler in fillers.items()]
     return TaskComparison(name_set(files), passages, (), compared, "loss", "passages", compare_with_first(compared))

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from regard.baselines import OpponentResult, compare_sums
+from regard.data.documents.passages import cut_passages
 from regard.data.store import Array, RaggedArray
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.metrics import Score
@@ -68,6 +69,15 @@ def evaluate_masked_language_model(
     scores = _make_scores(nats, correct, masks, signature)
     opponents = () if token_counts is None else (_score_frequencies(rows, token_counts, nats, masks, signature),)
     return MaskedEvaluation(scores, scores["loss"].value, passages, opponents)
+
+
+def cut_documents(texts: Sequence[str], filler: MaskFiller, language: str) -> list[str]:
+    """The passages of documents that the model reads as a whole."""
+    return [
+        passage
+        for text in track(texts, "cutting documents into passages")
+        for passage in cut_passages(text, filler.tokenizer, filler.max_length, language)
+    ]
 
 
 def smooth_frequencies(token_counts: FloatArray) -> FloatArray:

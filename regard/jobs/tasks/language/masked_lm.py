@@ -1,6 +1,6 @@
 """Masked language models behind the protocol of a task."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +18,7 @@ from regard.jobs.tasks.language.files import count_stored_masks, write_masked_sc
 from regard.jobs.tasks.language.masked_evaluation import (
     MaskedEvaluation,
     count_regular_tokens,
+    cut_documents,
     evaluate_masked_language_model,
     smooth_frequencies,
 )
@@ -65,6 +66,7 @@ class MaskedLMTask(LanguageTask):
     unit: str = "masked token"
     target: str = "token"
     main_score: str = "loss"
+    test_file: str = "test.txt"
     data_settings: tuple[str, ...] = ("masked_lm.documents",)
 
     @property
@@ -116,18 +118,31 @@ class MaskedLMTask(LanguageTask):
     def make_predictor(self, model: EncoderOnly, tokenizer: TextTokenizer, labels: Any, config: Config) -> MaskFiller:
         return MaskFiller(model, tokenizer, config.data.max_length)
 
-    def next_commands(self, folder: str) -> list[str]:
-        return [f'regard fill {folder} "The film was [MASK]."']
+    @property
+    def file_example(self) -> str:
+        return "document"
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        return Texts(run.store, f"{_passages_of('dev')}.source")
+
+    def evaluate_new(self, run: Run, predictor: MaskFiller, pairs: Sequence[Pair]) -> MaskedEvaluation:
+        """Documents are cut into passages, as those that the run was trained on."""
+        source = run.load_config().data.source
+        texts = [pair.source for pair in pairs]
+        return self._evaluate(run, predictor, cut_documents(texts, predictor, source), run.opponents.exists())
 
     def evaluate(self, run: Run, predictor: MaskFiller, pairs: Sequence[Pair], set_name: str = "") -> MaskedEvaluation:
+        return self._evaluate(run, predictor, [pair.source for pair in pairs], bool(set_name))
+
+    def _evaluate(self, run: Run, predictor: MaskFiller, passages: list[str], opponents: bool) -> MaskedEvaluation:
         config = run.load_config()
         c = config.masked_lm
         signature = f"rate:{c.mask_rate:g}|scheme:{c.mask_scheme}|whole-words:{'yes' if c.whole_words else 'no'}"
-        counts = run.read_json(run.opponents, StoredCounts).token_counts if set_name else None
+        counts = run.read_json(run.opponents, StoredCounts).token_counts if opponents else None
         return evaluate_masked_language_model(
             predictor,
             _make_collator(FixedMaskingCollator, predictor.tokenizer, config),
-            [pair.source for pair in pairs],
+            passages,
             f"{signature}|masks:by-text|vocabulary:{predictor.tokenizer.vocab_size}",
             None if counts is None else np.array(counts),
         )

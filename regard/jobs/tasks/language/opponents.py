@@ -30,7 +30,7 @@ def write_opponent_bits(run: Run) -> None:
     training = list(Texts(run.store, "train.source"))
     sets = {}
     with stage("fitting baselines"):
-        ngram = ByteNGram.fit(training)
+        ngram = ByteNGram.choose(training, list(Texts(run.store, "dev.source")))
         for name in read_texts_manifest(run).sets:
             if name != "train":
                 texts = list(Texts(run.store, f"{name}.source"))
@@ -51,7 +51,7 @@ def fit_opponent_bits(run: Run, texts: Sequence[str]) -> OpponentBits:
     """Fit the opponents on the training documents: their bits of documents that are in no stored set."""
     training = list(Texts(run.store, "train.source"))
     with stage("fitting baselines"):
-        ngram = ByteNGram.fit(training)
+        ngram = ByteNGram.choose(training, list(Texts(run.store, "dev.source")))
         bits = {ngram.name: tuple(_segment_bits(ngram, texts))}
         return OpponentBits(bits, {"bz2": score_bz2(training, texts)})
 

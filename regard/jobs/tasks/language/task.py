@@ -1,12 +1,13 @@
 """What causal and masked language models share as tasks: their examples are documents, their targets tokens."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from regard.config import Config
 from regard.data.store import Texts
+from regard.formats import Pair
 from regard.formats.document_texts import read_documents
 from regard.jobs.tasks.language.documents import write_documents
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
@@ -46,6 +47,10 @@ class LanguageTask(SingleTextTask):
 
     def require_readable(self, files: Sequence[str], config: Config) -> None:
         next(iter(read_documents(files, self.separator(config), config.data.max_line_bytes)), None)
+
+    def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
+        documents = read_documents(files, self.separator(config), config.data.max_line_bytes)
+        return (Pair(document.text, "") for document in documents)
 
     def measure_texts(self, run: Run) -> TextSize:
         texts = Texts(run.store, "train.source")

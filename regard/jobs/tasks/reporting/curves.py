@@ -9,34 +9,57 @@ from regard.config import Config
 from regard.model.weights import read_shapes
 from regard.report import Chart, Table, Value, line_chart
 from regard.run import Run
+from regard.training import log
 from regard.training.loop import Step
 from regard.training.validate import Validation
 
 
-def draw_curves(records: Sequence[Step | Validation], unit: str) -> list[Chart]:
-    """Loss and accuracy of training and dev on common axes, and the score of dev."""
+def tabulate_curves(records: Sequence[Step | Validation]) -> Table:
+    """Loss and accuracy of training and of dev, and the score of dev unless it is the accuracy.
+
+    Steps that are too small, or too many, for points of their own are pooled.
+    """
+    steps = log.pool_steps(records)
     rows: list[dict[str, Value]] = [
-        {
-            "step": record.number if isinstance(record, Step) else record.step,
-            "set": "train" if isinstance(record, Step) else "dev",
-            "loss": record.loss,
-            "accuracy": 100 * record.accuracy,
-        }
-        for record in records
+        {"step": step.number, "set": "train", "loss": step.loss, "accuracy": 100 * step.accuracy, "score": None}
+        for step in steps
     ]
-    table = Table.from_rows(rows)
+    rows += [
+        {
+            "step": one.step,
+            "set": "dev",
+            "loss": one.loss,
+            "accuracy": 100 * one.accuracy,
+            "score": one.score.value if one.score and one.score.name != "accuracy" else None,
+        }
+        for one in records
+        if isinstance(one, Validation)
+    ]
+    return Table.from_rows(rows)
+
+
+def draw_curves(records: Sequence[Step | Validation], unit: str) -> list[Chart]:
+    """Loss and accuracy of training and dev on common axes, and the score of dev unless it is the accuracy."""
+    table = tabulate_curves(records)
     charts = [
         line_chart(table, "step", "loss", "set", title="Loss", x_title="step", y_title=f"nats per {unit}"),
         line_chart(table, "step", "accuracy", "set", title="Accuracy", x_title="step", y_title=f"% of {unit}s"),
     ]
-    named = [chart.with_name(name) for chart, name in zip(charts, ("loss", "accuracy"), strict=True)]
-    scores = [record for record in records if isinstance(record, Validation) and record.score is not None]
+    num_steps, num_points = (sum(one == "train" for one in names) for names in (_set_names(records), table["set"]))
+    note = (
+        f"train: means over {num_steps / num_points:.0f} steps, by {unit}s" if num_steps >= 2 * num_points > 0 else ""
+    )
+    named = [chart.with_note(note).with_name(name) for chart, name in zip(charts, ("loss", "accuracy"), strict=True)]
+    scores = [row for row in table.rows() if row["score"] is not None]
     if not scores:
         return named
-    name = next(record.score.name for record in scores if record.score)
-    points = Table.from_rows({"step": one.step, name: one.score.value if one.score else None} for one in scores)
-    chart = line_chart(points, "step", name, title=f"{name} on dev", x_title="step", y_title=name)
+    name = next(one.score.name for one in records if isinstance(one, Validation) and one.score)
+    chart = line_chart(Table.from_rows(scores), "step", "score", title=f"{name} on dev", x_title="step", y_title=name)
     return [*named, chart.with_name("score")]
+
+
+def _set_names(records: Sequence[Step | Validation]) -> list[str]:
+    return ["train" if isinstance(record, Step) else "dev" for record in records]
 
 
 def training_facts(run: Run, records: Sequence[Step | Validation], epochs: float) -> dict[str, Value]:

@@ -15,7 +15,7 @@ from regard.jobs.tasks.comparison import (
     name_set,
     require_length,
 )
-from regard.jobs.tasks.open_predictor import open_predictor
+from regard.jobs.tasks.registry import open_predictor
 from regard.jobs.tasks.tagging.evaluation import score_types, unify_tags
 from regard.jobs.tasks.tagging.report import tabulate_types
 from regard.progress import track

@@ -42,6 +42,7 @@ from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
 
 if TYPE_CHECKING:
+    from regard.inspection.text_readers import TextReader
     from regard.jobs.tasks.comparison import TaskComparison
     from regard.jobs.tasks.reporting.example_section import ExampleSection
     from regard.report import Table
@@ -78,6 +79,7 @@ class TagTask(SingleTextTask):
     unit: str = "word"
     target: str = "tag"
     main_score: str = "f1"
+    test_file: str = "test.conll"
     data_settings: tuple[str, ...] = ()
 
     @property
@@ -134,8 +136,13 @@ class TagTask(SingleTextTask):
     def build_dev_predictor(self, predictor: Tagger, config: Config, data: SingleTextData) -> DevPredictor:
         return DevTags(predictor, data.dev)
 
-    def next_commands(self, folder: str) -> list[str]:
-        return [f"regard tag {folder} < text", f"regard evaluate {folder} test.conll"]
+    def make_reader(self, run: Run, predictor: Tagger) -> "TextReader":
+        from regard.inspection.text_readers import SeparateWords  # with all that inspects
+
+        return SeparateWords(predictor.tokenizer)
+
+    def list_dev_texts(self, run: Run) -> Iterable[str]:
+        return (" ".join(restore_sentence(pair).words) for pair in read_stored_pairs(run, "dev"))
 
     def predict_opponents(
         self, training: Sequence[Pair], dev: Sequence[Pair], pairs: Sequence[Pair]

@@ -21,6 +21,7 @@ from regard.evaluation import Evaluation
 from regard.formats import Pair, read_pairs
 from regard.jobs.evaluate import evaluate_translator, read_sentences, write_scores
 from regard.jobs.load import load, new_translation_model, require_memory
+from regard.jobs.run_kind import use_command
 from regard.jobs.tasks.task import LossFactory, TextSize
 from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, TaskMetric
 from regard.jobs.tasks.translation import data as translation_data
@@ -263,7 +264,7 @@ class TranslateTask:
         return f"{config.data.source or 'source'} → {config.data.target or 'target'}"
 
     def next_commands(self, folder: str) -> list[str]:
-        return [f"regard translate {folder} < text", f'regard look {folder} "a sentence" --out look.html']
+        return [use_command(self.name, folder), f'regard look {folder} "a sentence" --out look.html']
 
     def plan_notes(self, config: Config, data: TranslationData) -> list[str]:
         description = _choose_tokenization(config, data).describe()

@@ -41,8 +41,8 @@ def test_what_was_learned_is_predicted_scored_and_reported(tagger_run: Path, tag
     assert "mode:strict-BIO" in saved["scores"]["strict_f1"]["signature"]
     assert saved["scores"]["f1"]["value"] == 100 and saved["loss"] == pytest.approx(evaluation.loss)
     assert [one.name for one in evaluation.opponents] == [
-        "most frequent tag of each word",
-        "conditional random field (minimum frequency 1)",
+        "most frequent tag of each word (in lower case)",
+        "conditional random field (minimum frequency 1, penalties 0.1 and 0.1)",
     ]
     assert saved["opponents"].keys() == {one.name for one in evaluation.opponents}
     assert all("p_bootstrap" in one["f1"] for one in saved["opponents"].values())
