@@ -19,6 +19,7 @@ from regard.report import (
     write_page,
 )
 from regard.run import Run
+from regard.tuning.analysis.wording import capitalize
 from regard.tuning.architectures.comparison import ArchitectureComparison
 from regard.tuning.architectures.verdict import describe_method
 from regard.tuning.folder import StudyFolder
@@ -54,7 +55,7 @@ def draw_scores(comparison: ArchitectureComparison) -> Chart:
     rows: list[dict[str, Value]] = [
         {"architecture": one.name, "score": one.score, "low": one.low, "high": one.high} for one in comparison.results
     ]
-    title = f"{comparison.metric} of architectures with equally many weights, with 95% intervals"
+    title = f"{capitalize(comparison.metric)} of architectures with equally many weights, with 95% intervals"
     chart = bar_chart(
         Table.from_rows(rows),
         "architecture",
