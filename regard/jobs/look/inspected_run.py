@@ -33,6 +33,7 @@ from regard.jobs.tasks.registry import get_task, open_predictor
 from regard.jobs.tasks.single_text import SingleTextTask
 from regard.jobs.train.training_data import find_training_store
 from regard.model.modules import device_of
+from regard.model.single_stack import TextEncoderDecoder
 from regard.run import Run, open_run
 from regard.tasks.text_forward import SingleStack
 from regard.tasks.translate.translator import Translator
@@ -160,7 +161,9 @@ def new_single_stack(run: Run, config: Config) -> SingleStack:
     if is_imported(config):
         return new_encoder(config, load_text_tokenizer(run).pad_id)
     task = _single_text_task(config)
-    return task.new_model(config, task.open_tokenizer(run), task.read_labels(run))
+    model = task.new_model(config, task.open_tokenizer(run), task.read_labels(run))
+    assert not isinstance(model, TextEncoderDecoder)  # which is not inspected
+    return model
 
 
 def _single_text_task(config: Config) -> SingleTextTask:

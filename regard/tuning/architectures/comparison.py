@@ -259,12 +259,11 @@ def _test_pairs(seeds: Mapping[str, SeedScores], drawn: Mapping[str, FloatArray]
         reached = int(np.count_nonzero(np.abs(chance) >= difference - TIE))
         pairs[first, second] = difference, chance, (reached + 1) / (len(chance) + 1)
     adjusted = holm_correction({pair: p for pair, (_, _, p) in pairs.items()})
-    return [
-        ArchitectureTest(
-            *pair, difference, *(difference + float(np.quantile(chance, q)) for q in QUANTILES), p, adjusted[pair]
-        )
-        for pair, (difference, chance, p) in pairs.items()
-    ]
+    tests = []
+    for (first, second), (difference, chance, p) in pairs.items():
+        low, high = (difference + float(np.quantile(chance, q)) for q in QUANTILES)
+        tests.append(ArchitectureTest(first, second, difference, low, high, p, adjusted[first, second]))
+    return tests
 
 
 def _seed_noise(samples: Sequence[SeedScores], count: int) -> FloatArray:

@@ -60,6 +60,8 @@ def test_a_difference_is_found_and_corrected_for_three_comparisons():
         assert test.significant == ("b" in (test.first, test.second))
         assert test.p <= test.adjusted_p <= 3 * test.p or test.adjusted_p == 1
         assert (test.first == "b") == test.significant and (test.low > 0) == test.significant
+    least = min(tests, key=lambda test: test.p)
+    assert least.adjusted_p == pytest.approx(3 * least.p)
 
 
 def test_the_same_answers_do_not_differ():
