@@ -1,21 +1,23 @@
 """Search at scale: time of a query and memory, by exact search in float32 and int8, by the graph, and by BM25.
 
-    PYTHONPATH=. python benchmarks/search.py SCRATCH [--documents 1000000] [--write]
+    PYTHONPATH=. python benchmarks/search.py SCRATCH [--documents 1000000] [--graph-documents 30000] [--write]
 
 Documents are generated: 20 words of a vocabulary with Zipf's frequencies, and a vector of 384 numbers in one of a
 thousand clusters. Queries are noisy vectors of other draws from the same clusters. Every index is built and searched in
-a process of its own; memory is anonymous memory (RssAnon), since the system takes back what is mapped from files
-whenever it likes. Times are CPU time: other work on the machine does not count.
+a process of its own, one at a time; memory is anonymous memory (RssAnon), since the system takes back what is mapped
+from files whenever it likes. Times are CPU time: other work on the machine does not count, but slows caches down. The
+graph takes long to build, and may be measured with fewer documents.
 """
 
 import argparse
+import functools
 import json
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,10 +37,14 @@ KINDS = ("float32", "int8", "hnsw")
 COLUMNS = ("CPU s to build", "MB of memory, building", "MB on disk", "ms a query", "ms, 200 together", "MB, searching")
 
 
+@functools.cache
+def draw_centers() -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((CLUSTERS, DIM))
+
+
 def draw_vectors(rng: np.random.Generator, count: int) -> np.ndarray:
     """Vectors of length 1 around common centers."""
-    centers = np.random.default_rng(0).standard_normal((CLUSTERS, DIM))
-    rows = centers[rng.integers(CLUSTERS, size=count)] + NOISE * rng.standard_normal((count, DIM))
+    rows = draw_centers()[rng.integers(CLUSTERS, size=count)] + NOISE * rng.standard_normal((count, DIM))
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -104,10 +110,13 @@ def search(folder: Path, kind: str) -> dict[str, object]:
     method.search(queries[:1], DEPTH)  # the first one reads the file
     alone = milliseconds(lambda: [method.search(query[None], DEPTH) for query in queries[:SINGLE]]) / SINGLE
     together = milliseconds(lambda: method.search(queries, DEPTH)) / BATCH
-    documents = [ranking.documents.tolist() for ranking in method.search(queries, DEPTH)]
     bm25 = time_bm25(index)
     values = dict(zip(COLUMNS[3:], (alone, together, memory.end()), strict=True))
-    return {**values, "BM25": bm25, "documents": documents}
+    found = {
+        name: [ranking.documents.tolist() for ranking in one.search(queries, DEPTH)]
+        for name, one in (("documents", method), ("exact", index.exact))
+    }
+    return {**values, "BM25": bm25, **found}
 
 
 def time_bm25(index: SearchIndex) -> float:
@@ -134,30 +143,32 @@ def measure(scratch: Path, kind: str, count: int) -> dict:
     return results
 
 
-def table(scratch: Path, count: int) -> Iterator[str]:
-    headings = ["search", *COLUMNS, "recall@10"]
+def table(scratch: Path, counts: Mapping[str, int]) -> Iterator[str]:
+    headings = ["search", "documents", *COLUMNS, "recall@10"]
     yield f"| {' | '.join(headings)} |"
     yield "|---" * len(headings) + "|"
-    expected: list[list[int]] = []
-    bm25 = []
-    for kind in KINDS:
+    exact: dict[int, list[list[int]]] = {}
+    bm25 = 0.0
+    for kind, count in counts.items():
         if kind == "hnsw" and find_spec("usearch") is None:
-            yield "| hnsw | usearch is not installed | | | | | | |"
+            yield f"| hnsw | usearch is not installed |{' |' * (len(headings) - 2)}"
             continue
         result = measure(scratch, kind, count)
-        expected = expected or result["documents"]
-        recall = np.mean([len({*a} & {*b}) / DEPTH for a, b in zip(expected, result["documents"], strict=True)])
+        pairs = zip(exact.setdefault(count, result["exact"]), result["documents"], strict=True)
+        recall = np.mean([len({*a} & {*b}) / DEPTH for a, b in pairs])
         cells = [f"{result[name]:,.2f}" if name.startswith("ms") else f"{result[name]:,.0f}" for name in COLUMNS]
-        yield f"| {kind} | {' | '.join(cells)} | {recall:.3f} |"
-        bm25.append(result["BM25"])
+        yield f"| {kind} | {count:,} | {' | '.join(cells)} | {recall:.3f} |"
+        bm25 = result["BM25"] if kind == "float32" else bm25
     yield ""
-    yield f"BM25, five words: {np.median(bm25):.2f} ms a query."
+    yield f"BM25, five words, {counts['float32']:,} documents: {bm25:.2f} ms a query."
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scratch", type=Path)
     parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--graph-documents", type=int, help="for the graph; as many as --documents if unset")
+    parser.add_argument("--note", help="a condition that the results mention")
     parser.add_argument("--step", choices=("build", "search"), help=argparse.SUPPRESS)
     parser.add_argument("--kind", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--write", action="store_true")
@@ -167,8 +178,9 @@ def main() -> None:
         print(json.dumps(step or search(given.scratch, given.kind)))
         return
     given.scratch.mkdir(parents=True, exist_ok=True)
-    size = f"- {given.documents:,} documents, vectors of {DIM} numbers"
-    rows = [*described(), size, "", *table(given.scratch, given.documents)]
+    counts = dict.fromkeys(KINDS, given.documents) | {"hnsw": given.graph_documents or given.documents}
+    conditions = [f"- vectors of {DIM} numbers, one for each document", *([f"- {given.note}"] if given.note else [])]
+    rows = [*described(), *conditions, "", *table(given.scratch, counts)]
     print("\n".join(rows))
     if given.write:
         write("search", rows)

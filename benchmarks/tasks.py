@@ -1,4 +1,4 @@
-"""Classifiers, taggers and language models on real corpora, in minutes on two cores, each beside a cheap opponent.
+"""Models of every task but translation on real corpora, in minutes on two cores, each beside a cheap opponent.
 
     python benchmarks/tasks.py FOLDER --data CORPORA --encoder MINILM [--only sst2-scratch …] [--seeds 1 2 3]
     python benchmarks/tasks.py FOLDER --data CORPORA --write
@@ -39,6 +39,7 @@ class Cell:
         return ["train", *filled.split(), "--set", f"train.seed={seed}", "--out", str(out)]
 
 
+STSB = "{data}/stsb_en/train.csv --dev {data}/stsb_en/dev.csv --test {data}/stsb_en/test.csv --task embed"
 SST2 = "{data}/sst2/train.tsv --test {data}/sst2/test.tsv --task classify"
 CELLS = (
     Cell("sst2-scratch", "accuracy", "80 in 5 minutes", f"{SST2} --minutes 5"),
@@ -83,6 +84,14 @@ CELLS = (
         "below 2.40 in 20 minutes",
         "{data}/novels/shakespeare.txt --task causal-lm --minutes 20",
     ),
+    Cell("stsb-scratch", "spearman", "TF-IDF, known words only: 64.7", f"{STSB} --minutes 5"),
+    Cell(
+        "stsb-scratch-words",
+        "spearman",
+        "TF-IDF, known words only: 64.7",
+        f"{STSB} --minutes 5 --set data.vocab_size=8000 --set model.layers=1",
+    ),
+    Cell("stsb-from-minilm", "spearman", "MiniLM, not trained: 82.0", f"{STSB} --from {{folder}}/minilm --minutes 8"),
 )
 PAIRED = (("sst2-scratch", "sst2-after-masked-lm"), ("sst2-scratch", "sst2-from-minilm"))
 

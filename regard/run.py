@@ -5,17 +5,15 @@
     tokenizer.vocab.json          the ids of tokens, where they are not the tokenizer's own (imported models)
     weights/<step>.safetensors    the last few checkpoints, and the best one
     resume/<step>.*               what a checkpoint needs besides its weights to resume bit for bit
-    latest.json                   the checkpoint to resume from
-    best.json                     the weights to translate with
-    average.safetensors           the mean of the last checkpoints
-    initial.safetensors           the weights that a fine-tuned run was initialized from
+    latest.json  best.json        the checkpoint to resume from, and the weights to translate with
+    average.safetensors           the mean of the last checkpoints; initial.safetensors: what a run began from
     store/                        the corpus, memory-mapped
     report.html  charts/          how training went, for people
     heads.jsonl                   statistics of attention heads during training, if train.head_stats_every asks for them
     tensorboard/                  event files of training curves, if train.track asks for them
     text_statistics.json          lengths, characters and sentences of the training text
     pruning.json                  which heads were pruned, and what that cost
-    scores/<set>.json  scores/<set>.sentences.tsv
+    senses.json  scores/<set>.json  scores/<set>.sentences.tsv
     ctranslate2/<kind>/           the model for CTranslate2, converted from the best weights on first use
 
 Files are written atomically. A checkpoint counts only once latest.json names it: a kill leaves the previous one intact.
@@ -139,6 +137,11 @@ class Run:
     def labels(self) -> Path:
         """The labels or tags that the training data has."""
         return self.folder / "labels.json"
+
+    @property
+    def senses(self) -> Path:
+        """Cosines from which on a word has the same sense, of each layer."""
+        return self.folder / "senses.json"
 
     @property
     def calibration(self) -> Path:

@@ -75,6 +75,22 @@ def tagger_run(tagged: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def related(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """train, dev and test: .tsv of pairs, .csv of pairs with similarities, .txt of single texts."""
+    from tests.jobs.tasks.embedding.conftest import write_files
+
+    return write_files(tmp_path_factory.mktemp("texts"))
+
+
+@pytest.fixture(scope="session")
+def embedder_run(related: Path) -> Path:
+    """A run that has learned the pairs; no test writes here but evaluate."""
+    from tests.jobs.tasks.embedding.conftest import train_embedder
+
+    return train_embedder(related)
+
+
+@pytest.fixture(scope="session")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A file of one document, and one of many."""
     from tests.jobs.tasks.language.conftest import write_documents
@@ -96,6 +112,14 @@ def masked_run(documents: dict[str, Path]) -> Run:
     from tests.jobs.tasks.language.conftest import train
 
     return train("masked-lm", documents["many"], documents["many"].parent / "runs" / "masked-lm")
+
+
+@pytest.fixture(scope="session")
+def denoiser_run(documents: dict[str, Path]) -> Run:
+    """A denoiser of one language after a few steps."""
+    from tests.jobs.tasks.language.conftest import train
+
+    return train("denoise", documents["many"], documents["many"].parent / "runs" / "denoise")
 
 
 @pytest.fixture(scope="session")

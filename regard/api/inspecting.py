@@ -15,6 +15,7 @@ from regard.jobs.look.heads import HeadOptions, HeadTable, inspect_heads
 from regard.jobs.look.inspected_run import DEFAULT_EXAMPLES, open_inspected_run
 from regard.jobs.look.inspections import Inspection, LookOptions, inspect_run
 from regard.jobs.look.senses import SenseAnalysis, analyze_senses, read_sentences
+from regard.jobs.senses.open_reader import open_word_reader
 from regard.run import open_run
 
 
@@ -156,8 +157,8 @@ def senses(run: AnyPath, word: str, file: AnyPath, *, device: str = "cpu", progr
     """
     configure_cpu(0)
     with showing(progress):
-        inspected_run = open_inspected_run(Path(run), device)
+        reader = open_word_reader(Path(run), device)
         texts, sense_labels = read_sentences(Path(file), word)
         if not texts:
             raise DataError(f"{os.fspath(file)}: the word '{word}' occurs in no sentence")
-        return analyze_senses(inspected_run, word, texts, sense_labels)
+        return analyze_senses(reader, word, texts, sense_labels)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from regard.api.arguments import AnyPath, Files, list_files
+from regard.api.arguments import AnyPath, Files, list_files, optional_path
 from regard.api.terminal import showing
 from regard.api.training import merge_values, name_columns
 from regard.config import Config, with_values
@@ -14,6 +14,7 @@ from regard.exchange import check_folder
 from regard.hardware import configure_cpu
 from regard.jobs.evaluate import FileEvaluation, evaluate_files, select_metrics
 from regard.jobs.run_kind import find_task, require_task
+from regard.jobs.senses.evaluation import evaluate_senses
 from regard.jobs.tasks.comparison import TaskComparison, name_systems, require_systems
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
 from regard.jobs.tasks.registry import complete_task, get_task, task_of
@@ -36,6 +37,7 @@ def evaluate(
     tokenize: str | None = None,
     split_sentences: str = "auto",
     task: str | None = None,
+    fit: AnyPath | None = None,
     device: str = "auto",
     progress: bool = False,
 ) -> FileEvaluation | TaskFileEvaluation:
@@ -50,10 +52,19 @@ def evaluate(
     into the run. `lowercase` and `tokenize` add BLEU as some papers compute it. Lines are translated as
     `translate_file` does it, `split_sentences` included. `task` is that of the run; an imported encoder, which has
     none, is scored as one of the task embed: on pairs of texts, with or without similarities.
+
+    The task `senses` is one of any run: whether a word has the same sense in two sentences (.jsonl), by the cosine of
+    its vectors in each layer. The thresholds are chosen on the pairs of `fit`; if unset, of a train.jsonl beside the
+    file.
     """
     if is_index(Path(run)):
         raise ConfigError(f"{run}: is a search index; evaluate it with `regard search {run} --queries … --judgments …`")
     metrics = select_metrics(lowercase, tokenize)
+    if task == "senses":
+        with showing(progress):
+            return evaluate_senses(Path(run), list_files(files), optional_path(fit), device)
+    if fit is not None:
+        raise ConfigError("--fit names pairs for --task senses; leave it out")
     name = _require_own_task(open_run(Path(run)), task)
     run_task = get_task(name)
     if isinstance(run_task, SingleTextTask):

@@ -46,12 +46,12 @@ def train(
         run.load().translate("I love dogs.")
 
     `files` are two aligned text files, one file of pairs (.tsv, .jsonl, .tmx, .po, .xlf), or a config .toml. Without
-    `dev` and `test`, pairs are held out of them. `task` is translate, classify, tag, causal-lm, masked-lm or embed; it
-    may be left out where files have texts with labels or tagged words. `text`, `text_pair` and `label` name the columns
-    of texts with labels, or of pairs with similarities. The run is written to the folder `out`; runs/<name of the first
-    file> if unset. `settings` takes any of `regard.settings()` by name, as in {"model.dropout": 0.2}. `init_from`
-    initializes the model from another run (fine-tuning); `resume` continues a run where it was stopped, and takes no
-    files.
+    `dev` and `test`, pairs are held out of them. `task` is translate, classify, tag, causal-lm, masked-lm, embed or
+    denoise; it may be left out where files have texts with labels or tagged words. `text`, `text_pair` and `label`
+    name the columns of texts with labels, or of pairs with similarities. The run is written to the folder `out`;
+    runs/<name of the first file> if unset. `settings` takes any of `regard.settings()` by name, as in
+    {"model.dropout": 0.2}. `init_from` initializes the model from another run (fine-tuning); `resume` continues a run
+    where it was stopped, and takes no files.
 
     Ctrl-C saves the run and raises KeyboardInterrupt; continue with `resume`. With `progress`, the progress is shown on
     standard error. Without it, alarms (a loss that does not fall, a model that ignores its source) are warnings, and

@@ -35,10 +35,13 @@ class TfidfCosine:
     num_texts: int
     document_frequencies: Mapping[str, int] = field(repr=False)
     known_words_only: bool = False
+    fitted_on: str = ""
+    """Where these are other texts than those of training."""
 
     @property
     def name(self) -> str:
-        return f"TF-IDF cosine{', known words only' if self.known_words_only else ''}"
+        fitted_on = f", fitted on {self.fitted_on}" if self.fitted_on else ""
+        return f"TF-IDF cosine{', known words only' if self.known_words_only else ''}{fitted_on}"
 
     @classmethod
     def fit(cls, texts: Iterable[str], known_words_only: bool = False) -> Self:

@@ -7,6 +7,24 @@ import typer
 
 from regard.cli.options import ALPHA, BEAM, DEVICE, MEASUREMENT, OUTPUT, RUN, SPLIT_SENTENCES, argument, flag, option
 
+TOKENIZE = option(
+    MEASUREMENT,
+    "NAME",
+    "Also report BLEU with another of sacreBLEU's tokenizations: none (the text is tokenized already), intl, char, "
+    "zh, ja-mecab, ko-mecab, or flores200:FILE with a local SentencePiece model.",
+)
+TASK = option(
+    MEASUREMENT,
+    "NAME",
+    "What the run was trained for; embed for an imported encoder. Chosen by the run if unset. senses, of any run: "
+    "whether a word has the same sense in two sentences.",
+)
+FIT = option(
+    MEASUREMENT,
+    "FILE",
+    "Pairs on which --task senses chooses its thresholds; a train.jsonl beside FILES if unset.",
+)
+
 
 def evaluate(
     run: Path = RUN,
@@ -17,15 +35,9 @@ def evaluate(
     alpha: float = ALPHA,
     split_sentences: str = SPLIT_SENTENCES,
     lowercase: bool = flag(MEASUREMENT, "Also report BLEU of lowercased text.", "--lowercase"),
-    tokenize: str | None = option(
-        MEASUREMENT,
-        "NAME",
-        "Also report BLEU with another of sacreBLEU's tokenizations: none (the text is tokenized already), intl, char, "
-        "zh, ja-mecab, ko-mecab, or flores200:FILE with a local SentencePiece model.",
-    ),
-    task: str | None = option(
-        MEASUREMENT, "NAME", "What the run was trained for; embed for an imported encoder. Chosen by the run if unset."
-    ),
+    tokenize: str | None = TOKENIZE,
+    task: str | None = TASK,
+    fit: Path | None = FIT,
     as_json: bool = flag(OUTPUT, "Print the value, interval and signature of each metric as JSON.", "--json"),
     device: str = DEVICE,
 ) -> None:
@@ -38,6 +50,7 @@ def evaluate(
       regard evaluate runs/mine test.en test.fr --beam 1 --json
       regard evaluate runs/minilm sts-test.csv --task embed
       regard evaluate runs/reviews test.csv
+      regard evaluate runs/minilm mcl_wic/dev.jsonl --task senses
       regard evaluate runs/mine test.tsv --tokenize flores200:spm.model
 
     Read more: docs/explanation/scores.md and `regard compare --help`.
@@ -56,6 +69,7 @@ def evaluate(
         tokenize=tokenize,
         split_sentences=split_sentences,
         task=task,
+        fit=fit,
         device=device,
     )
     contamination, values = result.describe_contamination(), result.as_dict()

@@ -39,8 +39,8 @@ TEST = option(FILES, PAIR, "Test pairs, on which the finished model is scored.")
 TASK = option(
     MODEL,
     "NAME",
-    "What to train for: translate, classify, tag, causal-lm, masked-lm or embed. If unset, what files of labels or "
-    "tags are for; otherwise translate.",
+    "What to train for: translate, classify, tag, causal-lm, masked-lm, embed or denoise. If unset, what files of "
+    "labels or tags are for; otherwise translate.",
 )
 TEXT = option(FILES, "NAME", "Column of the texts in a table; unset, by its name.", "--text", "--text-column")
 TEXT_PAIR = option(

@@ -10,6 +10,9 @@ def senses(
     run: Path = RUN,
     word: str = argument("WORD", "The word, as it occurs in the sentences."),
     file: Path = argument("FILE", "One sentence per line; or sense, tab, sentence."),
+    out: Path | None = option(
+        OUTPUT, "FILE", "Write a page (HTML): static beside contextual vectors, and how far apart senses are by layer."
+    ),
     svg: Path | None = option(OUTPUT, "FILE", "Write the scatter plots of all layers as SVG."),
     png: Path | None = option(OUTPUT, "FILE", "Write the scatter plots of all layers as PNG."),
     csv: Path | None = option(OUTPUT, "FILE", "Write the numbers of every layer as CSV."),
@@ -18,8 +21,11 @@ def senses(
 ) -> None:
     """Show one word in many sentences, layer by layer: how contextual its embedding is, and whether senses separate.
 
+    A run of any kind: of an encoder and a decoder, the encoder is shown; a decoder alone has read a sentence up to the
+    word only.
+
     Examples:
-      regard senses runs/mine bank bank.tsv
+      regard senses runs/mine bank bank.tsv --out bank.html
       regard senses runs/mine bank bank.tsv --svg bank.svg --csv bank.csv
 
     Read more: docs/explanation/attention.md
@@ -27,11 +33,14 @@ def senses(
     from regard.api.inspecting import senses as analyze_senses
     from regard.display.console import is_verbose, terminal_width
     from regard.display.views.senses import format_senses
+    from regard.jobs.senses.page import write_senses_page
     from regard.report import to_csv
 
-    check(svg, png, csv, points)
+    check(out, svg, png, csv, points)
     analysis = analyze_senses(run, word, file, device=device)
     print("\n".join(format_senses(analysis, terminal_width(), is_verbose())))
+    if out is not None:
+        write_senses_page(analysis, out)
     if svg is not None:
         write(svg, analysis.chart().to_svg().encode())
     if png is not None:

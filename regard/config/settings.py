@@ -21,6 +21,7 @@ from regard.config.tasks import (
     TASK_METRICS,
     CausalLMConfig,
     ClassifyConfig,
+    DenoiseConfig,
     EmbedConfig,
     MaskedLMConfig,
     TaskName,
@@ -43,6 +44,7 @@ class Config(Settings):
     causal_lm: CausalLMConfig = CausalLMConfig()
     masked_lm: MaskedLMConfig = MaskedLMConfig()
     embed: EmbedConfig = EmbedConfig()
+    denoise: DenoiseConfig = DenoiseConfig()
 
     @model_validator(mode="after")
     def metric_fits_task(self) -> Self:
@@ -60,6 +62,8 @@ class Config(Settings):
             value = getattr(getattr(self, section), field)
             if value and self.task not in tasks:
                 raise ValueError(f"{name}={value:g}: only of use for task={' or '.join(tasks)}; leave it out")
+        if self.task == "denoise" and not self.data.joint_vocab:
+            raise ValueError("data.joint_vocab=false: what is read and what is written is the same text; leave it out")
         return self
 
     @property

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from regard.config.base import Settings
 
-TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed"]
+TaskName = Literal["translate", "classify", "tag", "causal-lm", "masked-lm", "embed", "denoise"]
 TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "translate": ("loss", "bleu"),
     "classify": ("loss", "accuracy", "macro_f1"),
@@ -14,6 +14,7 @@ TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
     "causal-lm": ("loss",),
     "masked-lm": ("loss",),
     "embed": ("loss", "mrr", "spearman"),
+    "denoise": ("loss",),
 }
 """What `train.metric` may name: the loss, and what predictions for dev are scored by."""
 TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
@@ -23,6 +24,7 @@ TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
     "causal-lm": ("decoder",),
     "masked-lm": ("encoder",),
     "embed": ("encoder", "decoder"),
+    "denoise": ("encoder-decoder",),
 }
 """The first is the default."""
 ARCHITECTURE_REASONS: dict[tuple[TaskName, str], str] = {
@@ -32,6 +34,8 @@ ARCHITECTURE_REASONS: dict[tuple[TaskName, str], str] = {
     ("masked-lm", "decoder"): "its tokens attend to nothing after a mask",
     ("masked-lm", "encoder-decoder"): "masks are filled where they stand, and a decoder has no part in it",
     ("embed", "encoder-decoder"): "vectors are the mean states of its encoder, and its decoder has no part in them",
+    ("denoise", "encoder"): "an encoder writes no text",
+    ("denoise", "decoder"): "it teaches an encoder to read and a decoder to write, for runs that have both",
 }
 """Why a task has no models of an architecture."""
 SOURCE_TARGET_TASKS: tuple[TaskName, ...] = ("translate",)
@@ -42,6 +46,8 @@ SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
     "train.guided_alignment": ("translate",),
 }
 """Settings outside of the tasks' own sections that only some tasks heed; others refuse them."""
+MASK_RATES = {"bart": 0.3, "t5": 0.15}
+"""What is hidden unless another rate is set."""
 Documents = Literal["file", "blank-line", "line"]
 
 
@@ -81,7 +87,7 @@ class EmbedConfig(Settings):
     """Column of the positives, or of the second texts."""
     similarity: str = ""
     """Column of the similarities, where pairs have one."""
-    max_similarity: float | None = Field(default=None, gt=0, le=1e6)
+    max_similarity: float | None = Field(default=None, gt=0, le=100)
     """Largest possible similarity, the smallest is 0; unset: 1, 5, 10 or 100, the first that none exceeds."""
     batch_rows: int = Field(default=64, ge=2, le=1_000_000)
     """Rows of a batch, which are each other's negatives; with several processes, those of all of them together are."""
@@ -89,3 +95,21 @@ class EmbedConfig(Settings):
     """What cosines are divided by before the softmax."""
     both_directions: bool = False
     """Each positive must find its text, too, not only each text its positive."""
+
+
+class DenoiseConfig(Settings):
+    documents: Documents = "line"
+    """What separates examples: files, blank lines, or lines."""
+    scheme: Literal["bart", "t5"] = "bart"
+    """How spans are drawn: words, in Poisson lengths (text infilling); or tokens, in random divisions (T5)."""
+    mask_rate: float | None = Field(default=None, ge=0, lt=1)
+    """Fraction of the words (bart) or tokens (t5) of a text that are hidden; unset: 0.3 and 0.15."""
+    mean_span: float = Field(default=3.0, ge=1, le=1000)
+    """Mean length of a span, in words (bart) or tokens (t5)."""
+    target: Literal["text", "spans"] = "text"
+    """What the decoder writes: the whole text, or the hidden spans alone, which takes a fraction of the time."""
+
+    @property
+    def rate(self) -> float:
+        """The fraction that is hidden."""
+        return MASK_RATES[self.scheme] if self.mask_rate is None else self.mask_rate

@@ -37,14 +37,16 @@ IdRow = tuple[Sequence[int], Sequence[int]]
 class RaggedArray:
     """Rows of different lengths in one flat memory-mapped array."""
 
-    def __init__(self, values: Path, starts: Path, dtype: Any, remedy: str = REMEDY):
+    def __init__(self, values: Path, starts: Path, dtype: Any, remedy: str = REMEDY, num_rows: int | None = None):
+        """`num_rows` is how many there must be, where that is known."""
         self.starts = open_memmap(starts, np.int64, remedy)
         self.values = open_memmap(values, dtype, remedy)
         if (
-            not len(self.starts)
+            len(self.starts) < 1
+            or num_rows not in (None, len(self))
             or self.starts[0]
             or self.starts[-1] != len(self.values)
-            or (self.starts[1:] < self.starts[:-1]).any()
+            or not is_ascending(self.starts)
         ):
             raise DataError(f"{values}: half written or damaged. {remedy}")
 
@@ -68,9 +70,9 @@ class RaggedArray:
 class Texts(Sequence[str]):
     """Sentences on disk."""
 
-    def __init__(self, folder: Path, name: str, remedy: str = REMEDY):
+    def __init__(self, folder: Path, name: str, remedy: str = REMEDY, num_rows: int | None = None):
         self._path, self._remedy = folder / f"{name}.text", remedy
-        self._bytes = RaggedArray(self._path, folder / f"{name}.offsets", np.uint8, remedy)
+        self._bytes = RaggedArray(self._path, folder / f"{name}.offsets", np.uint8, remedy, num_rows)
 
     def __len__(self) -> int:
         return len(self._bytes)
@@ -213,6 +215,12 @@ class RaggedWriter:
 
 def _id_dtype(vocab_size: int) -> Any:
     return np.uint16 if vocab_size <= 2**16 else np.int32
+
+
+def is_ascending(values: Array) -> bool:
+    """Whether no number is smaller than the one before it; a block at a time."""
+    blocks = (values[begin : begin + BLOCK + 1] for begin in range(0, len(values), BLOCK))
+    return all(bool((block[1:] >= block[:-1]).all()) for block in blocks)
 
 
 def open_memmap(path: Path, dtype: Any, remedy: str = REMEDY) -> Array:

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.inspection.example import Example, token_positions
-from regard.inspection.trace import Model, get_reading_stack, trace_forward
+from regard.inspection.trace import Model
+from regard.inspection.word_states import read_layers
+from regard.model.modules import evaluation_mode
 from regard.progress import track
 
 Vectors = NDArray[np.float64]
@@ -63,12 +65,15 @@ class Contextuality:
     senses."""
     nearest_sense_accuracy: float | None
     """Share of occurrences whose nearest other occurrence has the same sense."""
+    same_sense_cosine: float | None = None
+    """The mean cosine of two occurrences of the same sense, as it is: neither standardized nor corrected."""
+    other_sense_cosine: float | None = None
+    """The mean cosine of two occurrences of different senses."""
 
 
 def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, seed: int = 1) -> list[LayerVectors]:
     """The vectors of a word: in the static embedding table, with positions added, then after each layer."""
     rng = np.random.default_rng(seed)
-    _, stack = get_reading_stack(model)
     vectors_by_layer: dict[str, list[_SentenceVectors]] = {}
     for example in track(examples, "embedding sentences"):
         positions = token_positions(example.source, word)
@@ -76,11 +81,10 @@ def collect_word_vectors(model: Model, examples: Sequence[Example], word: str, s
             i for i, word_id in enumerate(example.source.word_ids) if word_id >= 0 and i not in positions
         ] or positions
         random_position = int(rng.choice(candidates))
-        with torch.no_grad():
-            static = stack.embedding.tokens(torch.tensor(example.source.ids))
-        hidden_states = {"static": static, **_reading_hidden_states(model, example)}
+        with evaluation_mode(model), torch.inference_mode():
+            hidden_states = read_layers(model, [example.source.ids])
         for name, hidden_state in hidden_states.items():
-            rows = hidden_state.double().cpu().numpy()
+            rows = hidden_state[0].double().cpu().numpy()
             vectors_by_layer.setdefault(name, []).append(
                 _SentenceVectors(rows[positions].mean(axis=0), rows[random_position], rows)
             )
@@ -103,18 +107,11 @@ class _SentenceVectors(NamedTuple):
     tokens: Vectors
 
 
-def _reading_hidden_states(model: Model, example: Example) -> dict[str, Tensor]:
-    hidden_states = trace_forward(model, example).hidden_states
-    name, stack = get_reading_stack(model)
-    return {"with position": hidden_states[f"{name}.embed"]} | {
-        f"layer {i}": hidden_states[f"{name}.layers.{i}.out"] for i in range(len(stack.layers))
-    }
-
-
 def measure_contextuality(layer: LayerVectors, senses: Sequence[str] | None = None) -> Contextuality:
     """All measures of one layer."""
     standardize = make_standardizer(layer)
-    has_senses = senses is not None and len(set(senses)) > 1
+    labels = senses if senses is not None and len(set(senses)) > 1 else None
+    same, other = sense_cosines(layer.vectors, labels) if labels else (None, None)
     return Contextuality(
         layer=layer.name,
         raw=measure_similarity(layer.vectors, layer.random_vectors, layer.sentence_vectors),
@@ -123,11 +120,20 @@ def measure_contextuality(layer: LayerVectors, senses: Sequence[str] | None = No
             standardize(layer.random_vectors),
             [standardize(rows) for rows in layer.sentence_vectors],
         ),
-        sense_auc=sense_auc(standardize(layer.vectors), senses) if has_senses and senses else None,
-        nearest_sense_accuracy=nearest_sense_accuracy(standardize(layer.vectors), senses)
-        if has_senses and senses
-        else None,
+        sense_auc=sense_auc(standardize(layer.vectors), labels) if labels else None,
+        nearest_sense_accuracy=nearest_sense_accuracy(standardize(layer.vectors), labels) if labels else None,
+        same_sense_cosine=same,
+        other_sense_cosine=other,
     )
+
+
+def sense_cosines(vectors: Vectors, senses: Sequence[str]) -> tuple[float, float]:
+    """The mean cosine of pairs of the same sense, and of pairs of different senses; NaN if there is no such pair."""
+    first, second = np.triu_indices(len(vectors), 1)
+    cosines, labels = cosine_matrix(vectors)[first, second], np.array(senses)
+    same = labels[first] == labels[second]
+    means = (float(cosines[pairs].mean()) if pairs.any() else math.nan for pairs in (same, ~same))
+    return next(means), next(means)
 
 
 def make_standardizer(layer: LayerVectors) -> Callable[[Vectors], Vectors]:

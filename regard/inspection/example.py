@@ -118,11 +118,23 @@ def build_pair_example(tokenizers: Tokenizers, source: str, target: str, gold: G
 def build_text_example(tokenizer: TextTokenizer, text: str, max_length: int, gold: GoldPair | None = None) -> Example:
     """Tokenize a text for a model of one stack."""
     (ids,) = tokenizer.encode([text], max_length)
-    token_spans = tokenizer.spans(text, max_length)
+    tokens = tokenizer.convert_ids_to_tokens(ids)
+    return build_span_example(text, ids, tokens, tokenizer.spans(text, max_length), gold)
+
+
+def build_span_example(
+    text: str,
+    ids: Sequence[int],
+    tokens: Sequence[str],
+    token_spans: Sequence[tuple[int, int]],
+    gold: GoldPair | None = None,
+) -> Example:
+    """A text whose tokens are known with the characters that each covers."""
     special_tokens_mask = tuple(a == b for a, b in token_spans)
     words, word_shares = cover_words(text, token_spans)
-    tokens = tuple(tokenizer.convert_ids_to_tokens(ids))
-    side = TokenizedText(text, tuple(ids), tokens, main_words(word_shares), words, special_tokens_mask, word_shares)
+    side = TokenizedText(
+        text, tuple(ids), tuple(tokens), main_words(word_shares), words, special_tokens_mask, word_shares
+    )
     return Example(side, source_links=() if gold is None else gold.source_links)
 
 

@@ -33,6 +33,7 @@ KINDS = {
     "masked-lm": RunKind(
         "masked-lm", "a masked language model", "fill masks", 'regard fill {run} "The film was [MASK]."'
     ),
+    "denoise": RunKind("denoise", "a denoiser", "restore texts", "regard evaluate {run} text.fr"),
     "embed": RunKind("embed", "an embedding model", "embed texts", 'regard similar {run} "a text" "another"'),
 }
 """By the task that trained them."""

@@ -22,10 +22,10 @@ class DocumentStore(Sequence[SearchDocument]):
     """Documents by their numbers."""
 
     def __init__(self, folder: Path, num_documents: int):
-        self._columns = [Texts(folder, name, REMEDY) for name in COLUMNS]
+        self._columns = [Texts(folder, name, REMEDY, num_documents) for name in COLUMNS]
         self.ids, self.titles, self.texts = self._columns
         order = open_memmap(folder / "order", np.int32, REMEDY)
-        if {len(column) for column in (*self._columns, order)} != {num_documents}:
+        if len(order) != num_documents:
             raise SearchIndexError(f"{folder}: damaged: its files do not fit each other. {REMEDY}")
         self.tie_ranks = _invert(order, folder)
         """The rank of each document's id among all ids, from the smallest one on."""

@@ -70,6 +70,7 @@ class SearchIndex:
         lexical = [self.bm25.search(self.analyzer.find_terms(query), fused_depth, ties) for query in queries]
         if vectors is None:
             return [QueryRankings(_cut(bm25, depth)) for bm25 in lexical]
+        self._require_dim(vectors)
         dense = (self.hnsw if approximate else self.exact).search(vectors, fused_depth)
         return [
             QueryRankings(
@@ -79,6 +80,14 @@ class SearchIndex:
             )
             for bm25, near in zip(lexical, dense, strict=True)
         ]
+
+    def _require_dim(self, vectors: Vectors) -> None:
+        """Refuse vectors of queries that have another length than those of the index."""
+        if vectors.shape[1] != self.manifest.dim:
+            raise SearchIndexError(
+                f"{self.folder.path}: damaged: its vectors have {self.manifest.dim:,} numbers, those of its encoder "
+                f"{vectors.shape[1]:,}. {REMEDY}"
+            )
 
     def best_passage(self, number: int, vector: Vectors | None) -> Span:
         """The characters of a document's passage that is nearest to a query, or of its first one."""
@@ -117,7 +126,8 @@ def open_search_index(path: Path) -> SearchIndex:
 def _require_known(folder: IndexFolder, manifest: Manifest) -> None:
     """Refuse a manifest with names that this version does not know."""
     is_known = manifest.precision in PRECISIONS and manifest.analyzer.stop_words in STOP_WORDS
-    if not is_known or manifest.analyzer.stemmer not in {NONE, *STEMMERS.values()} or not manifest.num_documents:
+    is_stemmed = manifest.analyzer.stemmer in {NONE, *STEMMERS.values()}
+    if not (is_known and is_stemmed and manifest.num_documents and manifest.dim):
         raise SearchIndexError(f"{folder.manifest}: damaged: it names what no index has. {REMEDY}")
 
 

@@ -1,6 +1,6 @@
 """An index folder: the one place that knows the name of every file in it.
 
-    index.json                       what the index is made of, and of how many documents, passages and terms
+    index.json                       what the index is made of, and of how many documents and passages
     checksums.json                   SHA-256 of every other file, verified when the index is changed
     documents/{ids,titles,texts}.*   the documents, as UTF-8 with offsets
     documents/order                  the documents, sorted by id (int32)
@@ -158,11 +158,12 @@ class IndexFolder:
 
 
 def is_index(folder: Path) -> bool:
-    """Whether a folder holds a search index, of whichever format."""
+    """Whether a folder holds a search index, of whichever format, and even if it is damaged."""
+    index = IndexFolder(folder)
     try:
-        return {"format", "encoder", "analyzer"} <= files.read_json(IndexFolder(folder).manifest, dict[str, Any]).keys()
+        return {"format", "encoder", "analyzer"} <= files.read_json(index.manifest, dict[str, Any]).keys()
     except (OSError, ValueError):
-        return False
+        return all(path.exists() for path in index.paths())
 
 
 def require_free(folder: Path, overwrite: bool) -> None:
@@ -185,9 +186,10 @@ def require_free(folder: Path, overwrite: bool) -> None:
 def lock_index(folder: IndexFolder) -> Iterator[None]:
     """Exclusive use of an index that is changed: of two processes, one would undo what the other has added.
 
-    The lock is linked into the new folder, so that it holds for both. A folder that is not there needs none.
+    The lock is linked into the new folder, so that it holds for both. A folder without an index needs none, and gets
+    none: a file in it would make it look as if another process had written there.
     """
-    if not folder.path.exists():
+    if not is_index(folder.path):
         yield
         return
     try:

@@ -157,6 +157,7 @@ TASK_FILES = {
     "tag": "in/tagged/train.conll",
     "causal-lm": "in/one.txt",
     "masked-lm": "in/many.txt",
+    "denoise": "in/many.txt",
 }
 TASK_SCENES = {
     f"train --task {task}": Scene(

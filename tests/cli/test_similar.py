@@ -11,9 +11,7 @@ from regard.cli import main
 from regard.run import Run, write_text, write_versions
 from tests.cli.test_classify import typed
 from tests.cli.test_cli import regard as run_program
-from tests.jobs.tasks.embedding.conftest import encoder_run, related
 
-__all__ = ["encoder_run", "related"]
 TEXTS = ("the red cat runs", "some cat that is red races", "some cow that is blue hums")
 
 
@@ -25,30 +23,30 @@ def refused(capfd: pytest.CaptureFixture[str], *arguments: object) -> str:
     return err
 
 
-def test_a_text_is_compared_with_each_of_the_others(encoder_run: Path, capfd):
-    lines = typed(capfd, "similar", encoder_run, *TEXTS).splitlines()
-    expected = regard.similar(encoder_run, TEXTS[0], list(TEXTS[1:]))
+def test_a_text_is_compared_with_each_of_the_others(embedder_run: Path, capfd):
+    lines = typed(capfd, "similar", embedder_run, *TEXTS).splitlines()
+    expected = regard.similar(embedder_run, TEXTS[0], list(TEXTS[1:]))
     assert list(map(float, lines)) == pytest.approx(expected, abs=1e-4) and float(lines[0]) > float(lines[1])
-    rows = [json.loads(line) for line in typed(capfd, "similar", encoder_run, *TEXTS, "--json").splitlines()]
+    rows = [json.loads(line) for line in typed(capfd, "similar", embedder_run, *TEXTS, "--json").splitlines()]
     assert rows[1]["text"] == TEXTS[0] and rows[1]["text_pair"] == TEXTS[2]
     assert rows[1]["similarity"] == pytest.approx(expected[1], abs=1e-6)
 
 
-def test_tables_and_standard_input_have_a_pair_in_each_line(encoder_run: Path, related: Path, tmp_path: Path, capfd):
+def test_tables_and_standard_input_have_a_pair_in_each_line(embedder_run: Path, related: Path, tmp_path: Path, capfd):
     out = tmp_path / "out.txt"
-    typed(capfd, "similar", encoder_run, "--data", related / "test.tsv", "--out", out)
+    typed(capfd, "similar", embedder_run, "--data", related / "test.tsv", "--out", out)
     lines = (related / "test.tsv").read_text().splitlines()
     assert len(out.read_text().splitlines()) == len(lines) == 29
-    done = run_program("similar", encoder_run, stdin=f"{lines[0]}\n\n{lines[1]}\n")
+    done = run_program("similar", embedder_run, stdin=f"{lines[0]}\n\n{lines[1]}\n")
     first, blank, second, end = done.stdout.split("\n")
     assert done.returncode == 0 and [first, second] == out.read_text().splitlines()[:2] and blank == end == ""
 
 
-def test_what_cannot_be_compared_is_refused_in_a_sentence(encoder_run: Path, related: Path, tmp_path: Path, capfd):
-    assert "nothing to compare 'one' with" in refused(capfd, "similar", encoder_run, "one")
-    assert "leave out one of them" in refused(capfd, "similar", encoder_run, "a", "b", "--data", "x.tsv")
-    assert "has one text; expected two" in refused(capfd, "similar", encoder_run, "--data", related / "test.txt")
-    error = refused(capfd, "similar", encoder_run, "a", " ")
+def test_what_cannot_be_compared_is_refused_in_a_sentence(embedder_run: Path, related: Path, tmp_path: Path, capfd):
+    assert "nothing to compare 'one' with" in refused(capfd, "similar", embedder_run, "one")
+    assert "leave out one of them" in refused(capfd, "similar", embedder_run, "a", "b", "--data", "x.tsv")
+    assert "has one text; expected two" in refused(capfd, "similar", embedder_run, "--data", related / "test.txt")
+    error = refused(capfd, "similar", embedder_run, "a", " ")
     assert "text:1: expected two texts, separated by a tab" in error
     run = Run(tmp_path)
     write_versions(run)

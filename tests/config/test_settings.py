@@ -216,7 +216,7 @@ def test_histograms_need_a_tracker_and_full_tensors():
     ],
 )
 def test_a_setting_that_a_task_would_ignore_is_refused(setting, tasks):
-    for task in ("translate", "classify", "tag", "causal-lm", "masked-lm"):
+    for task in ("translate", "classify", "tag", "causal-lm", "masked-lm", "denoise"):
         given = [setting, f"task={task}"]
         if task in tasks:
             assert config.override(Config(), given).task == task

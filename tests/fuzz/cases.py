@@ -28,12 +28,15 @@ from tests.fuzz.tables import (
     ENTITIES,
     FILE_COMMANDS,
     IMPORTED_COMMANDS,
+    INDEX_COMMANDS,
     LABEL_COMMANDS,
     NAMES,
     NUMBERS,
     OPTIONS,
     OVER,
     RUN_COMMANDS,
+    SEARCH_COMMANDS,
+    SEARCH_FILES,
     SECRET,
     SETTING_VALUES,
     STORAGES,
@@ -251,6 +254,28 @@ def _labels_case(number: int, name: str, rng: random.Random, seeds: Path, folder
     return Case(number, name, folder, list(argv), f"{file}: {done}")
 
 
+def _index_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
+    """A search index: its arrays, its texts and what describes them."""
+    kind = rng.choice(("index", "index8"))
+    _copy(seeds, folder, "encoder", *SEARCH_FILES)
+    shutil.copytree(seeds / kind, folder / "index")
+    paths = sorted(path for path in (folder / "index").rglob("*") if path.is_file() and path.name != ".lock")
+    done = []
+    for path in rng.sample(paths, rng.choice((1, 1, 1, 2, 3))):
+        is_array = path.suffix not in (".json", ".text") and rng.random() < 0.6
+        done.append(f"{path.name}: {mutate.numbers_of(path, rng)}" if is_array else damage(path, rng))
+    if rng.random() < 0.8:
+        _reseal(folder / "index")
+    return Case(number, name, folder, list(rng.choice(INDEX_COMMANDS)), f"{kind}: {'; '.join(done)}")
+
+
+def _search_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
+    """Files of documents, queries, judgments and ranked lists."""
+    file, argv = rng.choice(SEARCH_COMMANDS)
+    _copy(seeds, folder, "encoder", "index", *SEARCH_FILES)
+    return Case(number, name, folder, list(argv), f"{file}: {_damage_corpus(folder / file, rng)}")
+
+
 def _option_case(number: int, name: str, rng: random.Random, seeds: Path, folder: Path) -> Case:
     _copy(seeds, folder, "run", "encoder", "senses.tsv", *TEXT_FILES)
     argv, names = rng.choice(OPTIONS)
@@ -368,4 +393,6 @@ TARGETS = (
     ("engine", _engine_case),
     ("file", _file_case),
     ("labels", _labels_case),
+    ("index", _index_case),
+    ("search", _search_case),
 )

@@ -277,6 +277,27 @@ def toml_of(path: Path, rng: random.Random) -> str:
     return damage
 
 
+RAW_NUMBERS = {
+    **{name: struct.pack("<f", float(name)) for name in ("nan", "inf", "-inf", "3e38", "1e-45")},
+    **{f"{value} of 32 bits": struct.pack("<i", value) for value in (0, -1, 1, 2**31 - 1, -(2**31))},
+    **{f"{value} of 64 bits": struct.pack("<q", value) for value in (0, -1, 10**9, 2**63 - 1, -(2**63))},
+}
+
+
+def numbers_of(path: Path, rng: random.Random) -> str:
+    """An array of which one number, or each of them, is another one."""
+    raw = bytearray(path.read_bytes())
+    name, value = rng.choice(list(RAW_NUMBERS.items()))
+    count = len(raw) // len(value)
+    if rng.random() < 0.3:
+        path.write_bytes(value * count + bytes(raw[count * len(value) :]))
+        return f"all numbers are {name}"
+    place = rng.choice((0, max(0, count - 1), rng.randrange(count) if count else 0)) * len(value)
+    raw[place : place + len(value)] = value
+    path.write_bytes(raw)
+    return f"number {place // len(value)} is {name}"
+
+
 def condition_of(path: Path, rng: random.Random) -> str:
     """A study whose condition is expensive or wrong."""
     text = rng.choice(CONDITIONS)

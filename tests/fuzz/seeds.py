@@ -58,6 +58,9 @@ def build(target: Path) -> None:
     _check(runner.call(lambda: _write_pickle(folder / "marian", folder / "pickled"), folder), folder, "pickled")
     _check(runner.call(lambda: write_bert(folder / "bert"), folder), folder, "bert")
     _command(folder, "import", "bert", "--out", "encoder")
+    _command(folder, "index", "encoder", "docs.jsonl", "--out", "index", "--language", "en")
+    _command(folder, "index", "encoder", "docs.jsonl", "--out", "index8", "--language", "en", "--precision", "int8")
+    _command(folder, "search", "index", "the dog")
     (folder / "config.toml").write_text(_config(folder), encoding="utf-8")
     (folder / "study.toml").write_text(_study(), encoding="utf-8")
     _command(folder, "tune", "study.toml", "--out", "study")
@@ -104,6 +107,7 @@ def _write_corpora(folder: Path) -> None:
     (folder / "pairs.tsv.gz").write_bytes(gzip.compress((folder / "pairs.tsv").read_bytes()))
     (folder / "input.txt").write_text("".join(f"{p.source}\n" for p in pairs[:3]), encoding="utf-8")
     _write_labels(folder)
+    _write_search(folder)
     (folder / "links.txt").write_text("0-0 1-1\n" * len(splits.dev), encoding="utf-8")
     (folder / "senses.tsv").write_text("".join(f"{'ab'[i % 2]}\tthe dog {i}\n" for i in range(8)), encoding="utf-8")
     (folder / "pairs.po").write_text(
@@ -162,6 +166,27 @@ def _write_labels(folder: Path) -> None:
     (folder / "predicted_tags.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in columns), encoding="utf-8")
     spans = {"text": "Alex sings in New York.", "spans": [{"start": 0, "end": 4, "label": "x"}, [14, 22, "y"]]}
     (folder / "spans.jsonl").write_text(f"{json.dumps(spans)}\n" * 12, encoding="utf-8")
+
+
+def _write_search(folder: Path) -> None:
+    """Documents, queries, judgments, a ranked list, and a text with headings."""
+    docs = [(f"d{n}", "a dog" if n % 3 else "", f"the dog {n} sees {'cats ' * (20 * (n % 2) + 1)}") for n in range(9)]
+    columns = ("id", "title", "text")
+    objects = [dict(zip(columns, row, strict=True)) for row in docs]
+    (folder / "docs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in objects), encoding="utf-8")
+    rows = [(f"new{name}", *rest) for name, *rest in docs]
+    (folder / "docs.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "docs.csv").write_text("".join(",".join(row) + "\n" for row in (columns, *docs)), encoding="utf-8")
+    queries = [(f"q{n}", f"which dog sees {n} cats") for n in range(5)]
+    (folder / "queries.tsv").write_text("".join("\t".join(row) + "\n" for row in queries), encoding="utf-8")
+    (folder / "queries.txt").write_text("".join(f"{text}\n" for _, text in queries), encoding="utf-8")
+    asked = [dict(zip(("_id", "text"), row, strict=True)) for row in queries]
+    (folder / "queries.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in asked), encoding="utf-8")
+    (folder / "qrels.txt").write_text("".join(f"q{n} 0 d{n} {n % 3}\n" for n in range(5)), encoding="utf-8")
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t2\n", encoding="utf-8")
+    ranked = [f"q{n} Q0 d{rank} {rank} {1 / rank} other\n" for n in range(5) for rank in range(1, 8)]
+    (folder / "other.trec").write_text("".join(ranked), encoding="utf-8")
+    (folder / "notes.md").write_text("# Dogs\n\nThe dog sees five cats. The cats see it.\n\n" * 9, encoding="utf-8")
 
 
 def _write_predictions(folder: Path, labels: list[str]) -> None:

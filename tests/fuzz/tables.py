@@ -35,6 +35,32 @@ ENCODER_COMMANDS: tuple[list[str], ...] = (
     ["report", "encoder"],
     ["export", "encoder", "--to", "marian", "--out", "exported"],
 )
+SEARCH_FILES = ("docs.jsonl", "docs.tsv", "docs.csv", "queries.tsv", "queries.jsonl", "queries.txt", "qrels.txt", "qrels.tsv", "other.trec", "notes.md")  # fmt: skip
+WITH_ENCODER = ["--encoder", "encoder"]
+QUERIES = ["search", "index", "--queries", "queries.tsv", *WITH_ENCODER]
+INDEX_COMMANDS: tuple[list[str], ...] = (
+    ["search", "index", "the dog", *WITH_ENCODER],
+    ["search", "index", "the dog", "--method", "bm25", "--json"],
+    [*QUERIES, "--run", "out.trec"],
+    [*QUERIES, "--judgments", "qrels.txt"],
+    ["index", "index", "--add", "docs.tsv", *WITH_ENCODER],
+    ["index", "index", "--add", "docs.jsonl", "--replace", *WITH_ENCODER],
+    ["index", "index", "--delete", "d1"],
+    ["index", "encoder", "docs.jsonl", "--out", "index", "--overwrite"],
+    ["evaluate", "index", "docs.jsonl"],
+)
+SEARCH_COMMANDS: tuple[tuple[str, list[str]], ...] = (
+    *((file, ["index", "encoder", file, "--out", "new"]) for file in ("docs.jsonl", "docs.tsv", "docs.csv")),
+    ("docs.tsv", ["index", "encoder", "docs.tsv", "--out", "new", "--id-column", "1", "--text-column", "2"]),
+    ("docs.jsonl", ["index", "index", "--add", "docs.jsonl", "--replace", *WITH_ENCODER]),
+    *((file, ["search", "index", "--queries", file, "--method", "bm25"]) for file in ("queries.jsonl", "queries.txt")),
+    ("queries.tsv", [*QUERIES, "--run", "out.trec"]),
+    *((file, [*QUERIES, "--judgments", file]) for file in ("qrels.txt", "qrels.tsv")),
+    ("queries.tsv", [*QUERIES, "--judgments", "qrels.txt"]),
+    ("other.trec", [*QUERIES, "--judgments", "qrels.txt", "--compare-with", "other.trec", "--json"]),
+    ("notes.md", ["pairs", "notes.md", "--out", "pairs.tsv"]),
+    ("notes.md", ["index", "encoder", "notes.md", "docs.tsv", "--out", "new"]),
+)
 BOMBS = {
     "one line": (b"", b"x"),
     "zeros": (b"", b"\0"),

@@ -27,6 +27,8 @@ OF_TASKS = {
     "tag": ("train.accumulate_batches=2",),
     "causal-lm": ("data.max_length=29",),
     "masked-lm": ("data.max_length=29", "masked_lm.documents=blank-line", "masked_lm.mask_scheme=80/10/10"),
+    "embed": ("embed.batch_rows=13", "embed.both_directions=true"),
+    "denoise": ("data.max_length=31", "denoise.target=spans"),
 }
 """Settings of each task, which differ in where their noise comes from."""
 
@@ -52,7 +54,9 @@ def tiny(files: Path):
 
 
 @pytest.fixture(scope="session")
-def config_of(files: Path, reviews: Path, tagged: Path, documents: dict[str, Path]) -> Callable[..., Config]:
+def config_of(
+    files: Path, reviews: Path, tagged: Path, documents: dict[str, Path], related: Path
+) -> Callable[..., Config]:
     """The config of any task, with files of its own and settings that train in a second."""
     sets = {
         "translate": {name: [files / f"{name}.en", files / f"{name}.fr"] for name in SETS},
@@ -60,6 +64,8 @@ def config_of(files: Path, reviews: Path, tagged: Path, documents: dict[str, Pat
         "tag": {name: [tagged / f"{name}.conll"] for name in SETS},
         "causal-lm": {"train": [documents["one"]]},
         "masked-lm": {"train": [documents["many"]]},
+        "embed": {name: [related / f"{name}.tsv"] for name in SETS},
+        "denoise": {"train": [files / "train.en", files / "train.fr"]},
     }
 
     def make(task: str, *changes: str) -> Config:

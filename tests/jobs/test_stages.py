@@ -20,6 +20,7 @@ from regard.jobs.look.inspected_run import open_inspected_run
 from regard.jobs.look.inspections import LookOptions, inspect_run
 from regard.jobs.look.senses import analyze_senses
 from regard.jobs.prune import PruneOptions, prune_run
+from regard.jobs.senses.open_reader import open_word_reader
 from regard.jobs.tasks.translation.prepare import diagnose
 from regard.jobs.train.estimate import estimate_files
 from regard.jobs.train.fit import train_run
@@ -144,7 +145,7 @@ def test_inspection_reports_what_it_measures(trained, recorder):
 
 def test_senses_are_reported(trained, recorder):
     sentences = ["The old queen sleeps.", "My queen gave the horse.", "The queen sold a car."]
-    analyze_senses(open_inspected_run(trained[0]), "queen", sentences, ["", "", ""])
+    analyze_senses(open_word_reader(trained[0]), "queen", sentences, ["", "", ""])
     recorder.require("embedding sentences", "projecting vectors", "measuring layers")
 
 

@@ -168,6 +168,22 @@ def test_what_cannot_be_deleted_is_said_and_nothing_is_changed(tmp_path: Path):
     assert read_tree(tmp_path / "idx") == before
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_an_empty_folder_is_free(tmp_path: Path, overwrite: bool):
+    (tmp_path / "idx").mkdir()
+    create_index(tmp_path / "idx", documents(5), encoder(), OPTIONS, overwrite)
+    make(tmp_path / "fresh", documents(5))
+    assert read_tree(tmp_path / "idx") == read_tree(tmp_path / "fresh")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fresh", "idx"]
+
+
+def test_a_failure_leaves_an_empty_folder_empty(tmp_path: Path):
+    (tmp_path / "idx").mkdir()
+    with pytest.raises(DataError, match="there are no documents"):
+        make(tmp_path / "idx", [])
+    assert not list((tmp_path / "idx").iterdir())
+
+
 def test_an_index_replaces_nothing_but_an_index_and_keeps_what_is_yours(tmp_path: Path):
     make(tmp_path / "idx", documents(5))
     (tmp_path / "idx" / "notes.txt").write_text("mine")
@@ -265,6 +281,15 @@ def test_a_damaged_index_is_refused_in_one_sentence(tmp_path: Path, kind: str):
     assert "\n" not in str(e.value)
 
 
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_index_is_overwritten_as_its_message_says(tmp_path: Path, kind: str):
+    for name in ("idx", "fresh"):
+        make(tmp_path / name, documents(5))
+    DAMAGE[kind](tmp_path / "idx")
+    create_index(tmp_path / "idx", documents(5), encoder(), OPTIONS, overwrite=True)
+    assert read_tree(tmp_path / "idx") == read_tree(tmp_path / "fresh")
+
+
 def test_another_format_and_no_index_are_refused(tmp_path: Path):
     make(tmp_path / "idx", documents(5))
     change_json(tmp_path / "idx" / "index.json", format=2)
@@ -292,6 +317,18 @@ def test_a_text_that_is_not_utf8_is_refused_where_it_is_read(tmp_path: Path):
     path.write_bytes(re.sub(rb"[a-z]", b"\xff", path.read_bytes()))
     with pytest.raises(RegardError, match="not UTF-8"):
         index.documents[0]
+
+
+def test_one_document_is_an_index_too(tmp_path: Path):
+    one, other = SearchDocument("a", "", "heat in a slab"), SearchDocument("b", "", "drag")
+    index = make(tmp_path / "idx", [one])
+    (found,) = index.search(["heat"], embed(["heat"]), 10)
+    assert [list(ranking.documents) for ranking in (found.bm25, found.dense, found.fused)] == [[0], [0], [0]]
+    (nothing,) = index.search(["drag"], embed(["drag"]), 10)
+    assert not len(nothing.bm25.documents) and list(nothing.fused.documents) == [0]
+    grown = change_index(tmp_path / "idx", Additions(lambda: iter([other]), encoder()))
+    assert list(grown.search(["drag"], embed(["drag"]), 1)[0].fused.documents) == [1]
+    assert len(change_index(tmp_path / "idx", deleted=["a"]).documents) == 1
 
 
 def test_the_toy_encoder_has_windows():

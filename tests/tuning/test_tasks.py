@@ -48,6 +48,7 @@ TASKS = {
     "classify": TaskStudy((0.01, 0.003), 31, "accuracy", True, ("% of texts", "on these texts", "to classify a text")),
     "tag": TaskStudy((0.01, 0.0007), 37, "F1", True, ("nats per word", "F1 of each type on dev", "to tag a sentence")),
     "causal-lm": TaskStudy((0.03, 0.02), 61, "bits per byte", False, ("segments of dev", "nats per token")),
+    "denoise": TaskStudy((0.02, 0.01), 23, "loss", False, ("nats per target token", "hidden tokens restored")),
     "masked-lm": TaskStudy(
         (0.02, 0.01), 101, "loss of masked tokens", False, ("on these passages", "nats per masked token")
     ),

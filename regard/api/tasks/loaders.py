@@ -13,6 +13,7 @@ MODULES = {
     "tag": ("regard.api.tasks.models", "load_tagger"),
     "causal-lm": ("regard.api.tasks.models", "load_generator"),
     "masked-lm": ("regard.api.tasks.models", "load_filler"),
+    "denoise": ("regard.api.tasks.models", "load_denoiser"),
     "embed": ("regard.api.tasks.embedding", "load_model"),
 }
 """Imported when they are needed: opening a run of one task loads nothing of the others."""

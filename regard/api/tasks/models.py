@@ -1,4 +1,4 @@
-"""Taggers and language models as objects of Python; `regard.load` opens them."""
+"""Taggers, language models and denoisers as objects of Python; `regard.load` opens them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from regard.errors import ConfigError
 from regard.jobs.load import load_language_model
 from regard.jobs.tasks.registry import open_predictor
 from regard.model.modules import count_parameters
+from regard.tasks.denoise.denoiser import Denoiser
 from regard.tasks.generate import Generation, GenerationOptions, LanguageModel
 from regard.tasks.likelihood import TextLikelihood
 from regard.tasks.masked_lm.filler import FillCandidate, MaskFiller
@@ -89,6 +90,28 @@ class MaskFillingModel(TaskModel):
         return self.predictor.fill(text, top)
 
 
+class DenoisingModel(TaskModel):
+    """A trained denoiser."""
+
+    predictor: Denoiser
+
+    @overload
+    def restore(self, texts: str, language: str = "") -> str: ...
+
+    @overload
+    def restore(self, texts: list[str], language: str = "") -> list[str]: ...
+
+    def restore(self, texts: str | list[str], language: str = "") -> str | list[str]:
+        """The whole text, or every text of a list, with words in the place of each [MASK]; as many as fit.
+
+        A model of several languages takes the code of theirs.
+
+        model.restore("The [MASK] sleeps in the house.")
+        """
+        results = self.predictor.restore(_list_texts(texts, "restore"), language)
+        return results[0] if isinstance(texts, str) else results
+
+
 def load_tagger(run: AnyPath, device: str = "auto", quantize: str = "none") -> TaggingModel:
     """The tagger of a run, with its best weights so far."""
     require_float(quantize)
@@ -104,6 +127,12 @@ def load_filler(run: AnyPath, device: str = "auto", quantize: str = "none") -> M
     """The masked language model of a run."""
     require_float(quantize)
     return MaskFillingModel(open_run(run), load_mask_filler(run, device))
+
+
+def load_denoiser(run: AnyPath, device: str = "auto", quantize: str = "none") -> DenoisingModel:
+    """The denoiser of a run, with its best weights so far."""
+    require_float(quantize)
+    return DenoisingModel(open_run(run), open_predictor(Path(run), "denoise", device))
 
 
 def _list_texts(texts: str | list[str], method: str) -> list[str]:

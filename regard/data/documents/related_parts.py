@@ -102,7 +102,11 @@ RELATIONS: Mapping[str, Relate] = {"title": relate_title, "heading": relate_head
 
 
 def relate_parts(documents: Iterable[DocumentText], kinds: Iterable[str], language: str = "") -> Iterator[Pair]:
-    """The pairs of documents, each once; those with an empty text or a body of few words are left out."""
+    """The pairs of documents, each once; those with an empty text or a body of few words are left out.
+
+    A body that begins with a title of some words again, as many abstracts do, loses this beginning: the pair would be
+    found by it. One that begins with a single word of the title says something about it.
+    """
     seen_pairs: set[tuple[str, str]] = set()
     relations = [RELATIONS[kind] for kind in kinds]
     for document in documents:
@@ -110,6 +114,14 @@ def relate_parts(documents: Iterable[DocumentText], kinds: Iterable[str], langua
         for relate in relations:
             for parts in relate(sections, language):
                 text, positive = (" ".join(part.split()) for part in parts)
+                positive = without_beginning(positive, text) if len(text.split()) >= MIN_WORDS else positive
                 if text and len(positive.split()) >= MIN_WORDS and (text, positive) not in seen_pairs:
                     seen_pairs.add((text, positive))
                     yield Pair(text, positive, document.location)
+
+
+def without_beginning(text: str, beginning: str) -> str:
+    """The words of a text after those of a beginning; all of them where it begins in another way. Case is ignored."""
+    words, first = text.split(), beginning.split()
+    repeats = [word.lower() for word in words[: len(first)]] == [word.lower() for word in first]
+    return " ".join(words[len(first) :]) if repeats else text

@@ -1,5 +1,6 @@
 """One word in many sentences, layer by layer: static and contextual embeddings."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,9 @@ from regard.inspection import embeddings
 from regard.inspection.embeddings import Contextuality, SimilarityScores
 from regard.inspection.example import Example, token_positions
 from regard.inspection.trace import get_reading_stack
-from regard.jobs.look.inspected_run import InspectedRun
+from regard.inspection.word_states import WordReader
 from regard.progress import stage, track
-from regard.report import Chart, Figure, Table, TableView, Value, layer_scatter, render_fragment
+from regard.report import Chart, Figure, Table, TableView, Value, category_curves, layer_scatter, render_fragment
 
 NUM_NEIGHBORS = 6
 
@@ -43,6 +44,8 @@ class SenseAnalysis:
     """layer, x, y, sense, sentence: a 2-D projection of each layer."""
     sense_p_value: float | None = None
     """How often the best layer separates permuted senses as well; None without senses."""
+    is_causal: bool = False
+    """Whether the model read each sentence up to the word only."""
 
     def as_table(self) -> Table:
         """One row per layer: every number raw and standardized."""
@@ -53,6 +56,7 @@ class SenseAnalysis:
                 **_similarity_columns("standardized", layer.standardized),
             }
             | {"sense_auc": layer.sense_auc, "nearest_sense_accuracy": layer.nearest_sense_accuracy}
+            | {"same_sense_cosine": layer.same_sense_cosine, "other_sense_cosine": layer.other_sense_cosine}
             for layer in self.layers
         )
 
@@ -61,6 +65,21 @@ class SenseAnalysis:
         title = f"'{self.word}' in {len(self.occurrences)} sentences, layer by layer"
         return layer_scatter(self.points, title=title)
 
+    def layer_chart(self) -> Chart | None:
+        """How near occurrences of the same sense and of different senses are in each layer; None without senses."""
+        rows: list[dict[str, Value]] = [
+            {"layer": layer.layer, "cosine": cosine, "occurrences": name}
+            for layer in self.layers
+            for name, cosine in (("same sense", layer.same_sense_cosine), ("other sense", layer.other_sense_cosine))
+            if cosine is not None and math.isfinite(cosine)
+        ]
+        if not rows:
+            return None
+        title = f"'{self.word}': mean cosine of two occurrences, by layer"
+        return category_curves(
+            Table.from_rows(rows), "layer", "cosine", "occurrences", title=title, x_title="layer", y_title="mean cosine"
+        ).with_name("layers")
+
     def __str__(self) -> str:
         return str(self.as_table())
 
@@ -68,7 +87,8 @@ class SenseAnalysis:
         return f"<SenseAnalysis of '{self.word}' in {len(self.occurrences)} sentences, {len(self.layers)} layers>"
 
     def _repr_html_(self) -> str:
-        return render_fragment([Figure(self.chart()), TableView(self.as_table())])
+        charts = [chart for chart in (self.layer_chart(), self.chart()) if chart]
+        return render_fragment([*map(Figure, charts), TableView(self.as_table())])
 
 
 def _similarity_columns(kind: str, similarity: SimilarityScores) -> dict[str, Value]:
@@ -87,15 +107,10 @@ def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:
     return sentences, senses
 
 
-def analyze_senses(
-    inspected_run: InspectedRun, word: str, sentences: Sequence[str], senses: Sequence[str]
-) -> SenseAnalysis:
-    """Analyze one word in these sentences by the encoder; of a decoder-only model, by the decoder."""
-    candidates = [
-        (inspected_run.make_example(s, "" if inspected_run.translates else None), s, sense)
-        for s, sense in zip(sentences, senses, strict=True)
-    ]
-    matching = [row for row in candidates if word.casefold() in map(str.casefold, row[0].source.words)]
+def analyze_senses(reader: WordReader, word: str, sentences: Sequence[str], senses: Sequence[str]) -> SenseAnalysis:
+    """Analyze one word in these sentences by the stack that reads them."""
+    candidates = [(reader.make_example(s), s, sense) for s, sense in zip(sentences, senses, strict=True)]
+    matching = [row for row in candidates if _has_word(row[0], word)]
     if len(matching) < 2:
         raise DataError(
             f"the word '{word}' occurs in {len(matching)} of {len(sentences)} sentences; at least two are needed"
@@ -105,7 +120,7 @@ def analyze_senses(
         [row[1] for row in matching],
         [row[2] for row in matching],
     )
-    layers = embeddings.collect_word_vectors(inspected_run.model, examples, word)
+    layers = embeddings.collect_word_vectors(reader.model, examples, word)
     with stage("projecting vectors"):
         projections = embeddings.project_2d(layers)
     sense_labels = matching_senses if len(set(matching_senses)) > 1 else None
@@ -119,26 +134,28 @@ def analyze_senses(
     return SenseAnalysis(
         word,
         [embeddings.measure_contextuality(layer, sense_labels) for layer in track(layers, "measuring layers")],
-        _nearest_tokens(inspected_run, layers[0].vectors[0], examples[0], word),
+        _nearest_tokens(reader, layers[0].vectors[0], examples[0], word),
         [
             Occurrence(s, sense, int(similarities[i].argmax()))
             for i, (s, sense) in enumerate(zip(texts, matching_senses, strict=True))
         ],
         Table.from_rows(rows),
         embeddings.permutation_p_value(layers, sense_labels) if sense_labels else None,
+        reader.is_causal,
     )
+
+
+def _has_word(example: Example, word: str) -> bool:
+    """Whether a sentence has the word, and the model reads it."""
+    is_there = word.casefold() in map(str.casefold, example.source.words)
+    return is_there and bool(token_positions(example.source, word))
 
 
 def _nearest_tokens(
-    inspected_run: InspectedRun, vector: embeddings.Vectors, example: Example, word: str
+    reader: WordReader, vector: embeddings.Vectors, example: Example, word: str
 ) -> list[tuple[str, float]]:
     word_token_ids = [example.source.ids[i] for i in token_positions(example.source, word)]
-    table = get_reading_stack(inspected_run.model)[1].embedding.tokens.weight
+    table = get_reading_stack(reader.model)[1].embedding.tokens.weight
     neighbors = embeddings.nearest_neighbors(table, vector, NUM_NEIGHBORS, word_token_ids)
-    return list(
-        zip(
-            inspected_run.tokenizer.convert_ids_to_tokens([i for i, _ in neighbors]),
-            (cosine for _, cosine in neighbors),
-            strict=True,
-        )
-    )
+    tokens = reader.tokenizer.convert_ids_to_tokens([i for i, _ in neighbors])
+    return list(zip(tokens, (cosine for _, cosine in neighbors), strict=True))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from regard.errors import DataError
 from regard.files import resolve
@@ -19,13 +19,28 @@ from regard.report import Paragraph, Table, TableView, render_fragment
 from regard.run import open_run
 
 
+class ScoredTask(Protocol):
+    """What a page or a terminal says of examples and their main score."""
+
+    @property
+    def example(self) -> str: ...
+    @property
+    def file_example(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def main_score(self) -> str: ...
+
+    def tabulate_mistakes(self, evaluation: Any) -> Table: ...
+
+
 @dataclass(frozen=True, repr=False)
 class TaskFileEvaluation:
     """A run evaluated on the examples of files."""
 
     evaluation: Any
     """What the task evaluates: scores, loss, opponents, and every example with its prediction."""
-    task: SingleTextTask
+    task: ScoredTask
     num_examples: int
     example_scores: Path
     """Where a row for each example was written."""

@@ -24,6 +24,7 @@ MODULES = {
     "causal-lm": "regard.jobs.tasks.language.causal_lm",
     "masked-lm": "regard.jobs.tasks.language.masked_lm",
     "embed": "regard.jobs.tasks.embedding.task",
+    "denoise": "regard.jobs.tasks.denoising.task",
 }
 """Imported when they are needed: training one job loads nothing of the others."""
 

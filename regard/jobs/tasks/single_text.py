@@ -136,6 +136,10 @@ class SingleTextTask(ABC):
         """The lines that a tokenizer is trained on."""
         return (part for text in texts for part in text.replace(SEPARATOR, "\n").split("\n"))
 
+    def control_symbols(self, run: Run, config: Config) -> tuple[str, ...]:
+        """The tokens of a new vocabulary that no text is encoded with."""
+        return (MASK_TOKEN,)
+
     def store_rows(self, run: Run, name: str, tokenizer: Any, labels: Any, config: Config) -> None:
         """Store the ids of a set."""
         sizes = self.id_limits(tokenizer, labels)
@@ -230,10 +234,10 @@ class SingleTextTask(ABC):
                 f"Lower model.dim, model.layers or train.batch_tokens."
             )
 
-    def build_model(self, config: Config, data: SingleTextData) -> TextModel:
+    def build_model(self, config: Config, data: SingleTextData) -> Any:
         return self.new_model(config, data.tokenizer, data.labels)
 
-    def new_model(self, config: Config, tokenizer: Any, labels: Any) -> TextModel:
+    def new_model(self, config: Config, tokenizer: Any, labels: Any) -> Any:
         """A randomly initialized model; the same for the same seed."""
         torch.manual_seed(config.train.seed)
         num_labels = None if labels is None else self.count_outputs(tokenizer, labels)
@@ -253,7 +257,7 @@ class SingleTextTask(ABC):
         collator = self.build_collator(config, data, training=True)
         return Batches(data.train, collator, config.train.batch_tokens, max_length, config.train.seed)
 
-    def build_predictor(self, model: TextModel, config: Config, data: SingleTextData) -> Any:
+    def build_predictor(self, model: Any, config: Config, data: SingleTextData) -> Any:
         return self.make_predictor(model, data.tokenizer, data.labels, config)
 
     def build_validator(
@@ -380,7 +384,8 @@ class SingleTextTask(ABC):
         texts, wanted = Texts(run.store, "train.source"), config.data.vocab_size
         with stage("training the tokenizer"):
             lines = self.split_for_tokenizer(texts)
-            tokenizer = tokenizer_module.train_tokenizer(lines, wanted, config.data.tokenizer, (MASK_TOKEN,))
+            symbols = self.control_symbols(run, config)
+            tokenizer = tokenizer_module.train_tokenizer(lines, wanted, config.data.tokenizer, symbols)
         with atomic_write(path) as temporary:
             temporary.write_bytes(tokenizer.model)
         run.record_checksums(path)

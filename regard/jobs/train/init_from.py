@@ -46,11 +46,17 @@ def inherit_settings(init_run: Run, config: Config) -> Config:
         if name not in explicit_names:
             settings.set_nested(table, name, init_values[name])
     settings.set_nested(table, "train.init_from", str(init_run.folder))
-    if "train.learning_rate" not in explicit_names and architecture == "encoder-decoder":
+    continues = is_same_task(init_config, config)  # another task is learned anew, at the speed of a new run
+    if "train.learning_rate" not in explicit_names and architecture == "encoder-decoder" and continues:
         # Of the default, not of the initial run's, so that a third run does not learn more slowly than a second.
         finetune_lr = round(FINETUNE_LR_FACTOR * default_learning_rate(init_config.model.dim), 6)
         settings.set_nested(table, "train.learning_rate", min(init_config.train.learning_rate, finetune_lr))
     return settings.build(table)
+
+
+def is_same_task(init_config: Config, config: Config) -> bool:
+    """Whether a run goes on with what the initial run has learned: fine-tuning, not pretraining."""
+    return init_config.task == config.task
 
 
 def _is_inherited(name: str, keeps_stacks: bool) -> bool:
@@ -106,7 +112,7 @@ def load_initial_weights(model: nn.Module, run: Run) -> None:
 
 
 def describe_initial_weights(model: nn.Module, run: Run) -> list[str]:
-    """Which parts of a model are taken from another run, and which are new; nothing where all are taken."""
+    """Which parts of a model are taken from another run, which are new, and why what has the same name is not taken."""
     shapes = weights.read_shapes(run.verify(run.initial_weights))
     matching = _matching_names(model, shapes)
     fresh = [name for name, _ in model.named_parameters() if name not in matching]
@@ -114,9 +120,21 @@ def describe_initial_weights(model: nn.Module, run: Run) -> list[str]:
     notes = []
     if fresh:
         notes.append(f"taken: {', '.join(_name_parts(matching))}; new: {', '.join(_name_parts(fresh))}")
+    else:
+        notes.append(f"taken: {', '.join(_name_parts(matching))}, all of the model")
     if unused:
         notes.append(f"not used of the initial weights: {', '.join(_name_parts(unused))}")
+    own = {name: tuple(p.shape) for name, p in model.named_parameters()}
+    notes += [
+        f"{name} is new: it has {_format_shape(own[name])} numbers here, and {_format_shape(shapes[name])} there"
+        for name in fresh
+        if name in shapes
+    ]
     return notes
+
+
+def _format_shape(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape))
 
 
 def _matching_names(model: nn.Module, shapes: Mapping[str, Sequence[int]]) -> list[str]:

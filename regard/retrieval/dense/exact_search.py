@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.errors import SearchIndexError
 from regard.retrieval.dense.stored_passages import StoredPassages
-from regard.retrieval.dense.vectors import Vectors
-from regard.retrieval.index_folder import REMEDY
+from regard.retrieval.dense.vectors import Vectors, require_finite
 from regard.retrieval.ranking import Numbers, RankedDocuments, TopDocuments
 
 MAX_BLOCK_NUMBERS = 1 << 22
@@ -34,7 +32,5 @@ class ExactSearch:
         rows = max(1, MAX_BLOCK_NUMBERS // max(queries.shape[1], len(queries)))
         for documents, starts, end in self._passages.blocks(rows):
             with np.errstate(over="ignore", invalid="ignore"):
-                scores = prepared @ vectors.block(int(starts[0]), end).T  # (Q, passages)
-            if not np.isfinite(scores).all():
-                raise SearchIndexError(f"a vector of the index is not finite: its file is damaged. {REMEDY}")
+                scores = require_finite(prepared @ vectors.block(int(starts[0]), end).T)  # (Q, passages)
             yield documents, np.maximum.reduceat(scores, starts - starts[0], axis=1)

@@ -1,6 +1,7 @@
 """Approximate search in a graph of vectors (Malkov and Yashunin 2016), by the package usearch; its recall is measured.
 
-The graph is a file that compiled code reads: it is used only where that was asked for, after its checksum was verified.
+The graph is a file that compiled code reads, after its checksum was verified: by a search that asks for it, and when
+documents are added to an index that has one.
 """
 
 from pathlib import Path

@@ -5,12 +5,19 @@ from pathlib import Path
 
 import numpy as np
 
-from regard.data.store import open_memmap
+from regard.data.store import is_ascending, open_memmap
 from regard.errors import DataError, SearchIndexError
 from regard.progress import stage
 from regard.retrieval.dense.encoder import Encoder
 from regard.retrieval.dense.passages import Span
-from regard.retrieval.dense.vectors import COPY_ROWS, StoredVectors, VectorPrecision, Vectors, VectorWriter
+from regard.retrieval.dense.vectors import (
+    COPY_ROWS,
+    StoredVectors,
+    VectorPrecision,
+    Vectors,
+    VectorWriter,
+    require_finite,
+)
 from regard.retrieval.index_folder import REMEDY
 from regard.retrieval.ranking import Numbers
 
@@ -29,7 +36,7 @@ class StoredPassages:
             len(self.starts) != num_documents + 1
             or self.starts[0]
             or self.starts[-1] != num_passages
-            or (self.starts[1:] < self.starts[:-1]).any()
+            or not is_ascending(self.starts)
             or len(self._spans) != 2 * num_passages
         ):
             raise SearchIndexError(f"{folder}: damaged: its files do not fit each other. {REMEDY}")
@@ -86,8 +93,17 @@ class PassageWriter:
         with (self._folder / "spans").open("ab") as file:
             file.write(np.asarray(spans, np.int32).tobytes())
         if len(vectors):
-            self.dim = vectors.shape[1]
+            self._require_dim(vectors.shape[1])
             self._writer.add(vectors)
+
+    def _require_dim(self, dim: int) -> None:
+        if self.dim is None:
+            self.dim = dim
+        if self.dim != dim:
+            raise SearchIndexError(
+                f"the vectors of the index have {self.dim:,} numbers, those of its encoder {dim:,}: its files are "
+                f"damaged. {REMEDY}"
+            )
 
     def finish(self) -> Numbers:
         """Where the passages of each document begin."""
@@ -113,7 +129,7 @@ def write_passages(
         for begin in range(0, len(retained), COPY_ROWS):
             documents = retained[begin : begin + COPY_ROWS]
             rows = old.rows(documents)
-            writer.add(old.count(documents), old.spans(rows), old.vectors.decode(rows))
+            writer.add(old.count(documents), old.spans(rows), require_finite(old.vectors.decode(rows)))
     if encoder is not None:
         _embed(contents, encoder, max_passages, writer)
     starts = writer.finish()

@@ -18,6 +18,8 @@ from regard.retrieval.ranking import Numbers
 
 Vectors = NDArray[np.float32]
 MAX_INT8 = 127
+MAX_SCALE = float(np.finfo(np.float32).max) / (MAX_INT8 + 1)
+"""What a number of int8 stands for is finite up to this."""
 COPY_ROWS = 1 << 13
 """Vectors that are converted at a time."""
 
@@ -158,12 +160,19 @@ class Int8Precision:
     def open(self, folder: Path, count: int, dim: int) -> StoredVectors:
         rows: NDArray[np.int8] = _open_rows(folder / "vectors", np.int8, count, dim)
         scales = _open_rows(folder / "scales", np.float32, 1, dim)[0]
-        if not np.isfinite(scales).all():
-            raise SearchIndexError(f"{folder / 'scales'}: damaged: a scale is not finite. {REMEDY}")
+        if not ((scales >= 0) & (scales <= MAX_SCALE)).all():
+            raise SearchIndexError(f"{folder / 'scales'}: damaged: a scale is negative or not finite. {REMEDY}")
         return Int8Vectors(rows, scales)
 
 
 PRECISIONS: Mapping[str, VectorPrecision] = {one.name: one for one in (Float32Precision(), Int8Precision())}
+
+
+def require_finite(values: Vectors) -> Vectors:
+    """Vectors of an index, or their products."""
+    if not np.isfinite(values).all():
+        raise SearchIndexError(f"a vector of the index is not finite: its file is damaged. {REMEDY}")
+    return values
 
 
 def _open_rows(path: Path, dtype: type, count: int, dim: int) -> NDArray:  # type: ignore[type-arg]

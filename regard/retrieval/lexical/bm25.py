@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from regard.data.store import RaggedArray, Texts, open_memmap
 from regard.errors import SearchIndexError
 from regard.retrieval.index_folder import REMEDY
-from regard.retrieval.ranking import RankedDocuments, select_top
+from regard.retrieval.ranking import Numbers, RankedDocuments, select_top
 
 FloatArray = NDArray[np.float64]
 K1, B = 1.2, 0.75
@@ -43,12 +43,12 @@ class InvertedIndex:
 
     def __init__(self, folder: Path, num_documents: int):
         self._folder = folder
-        self.terms = Texts(folder, "terms", REMEDY)
         self.postings = RaggedArray(folder / "postings.documents", folder / "postings.starts", np.int32, REMEDY)
+        self.terms = Texts(folder, "terms", REMEDY, len(self.postings))
         self.counts = open_memmap(folder / "postings.counts", np.int32, REMEDY)
         self.lengths = open_memmap(folder / "lengths", np.int32, REMEDY)
-        sizes = (len(self.postings), len(self.counts), len(self.lengths))
-        if sizes != (len(self.terms), len(self.postings.values), num_documents) or (self.lengths < 0).any():
+        sizes = (len(self.counts), len(self.lengths))
+        if sizes != (len(self.postings.values), num_documents) or (self.lengths < 0).any():
             raise SearchIndexError(f"{folder}: damaged: its files do not fit each other. {REMEDY}")
         self._mean_length = float(self.lengths.mean()) or 1.0
 
@@ -72,17 +72,28 @@ class InvertedIndex:
         documents = np.flatnonzero(scores)
         return select_top(documents, scores[documents], depth, tie_ranks)
 
+    def read_block(self, begin: int, end: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Consecutive postings: their terms, documents and counts."""
+        terms = np.searchsorted(self.postings.starts, np.arange(begin, end), side="right") - 1
+        documents, counts = self.postings.values[begin:end], self.counts[begin:end]
+        self._require_postings(documents, counts, (terms[1:] != terms[:-1]))
+        return terms, documents.astype(np.int64), counts.astype(np.int64)
+
     def _read_postings(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        documents = self.postings[number]
-        start = int(self.postings.starts[number])
-        counts = self.counts[start : start + len(documents)]
-        rises = (documents[1:] > documents[:-1]).all()
+        begin, end = self.postings.starts[number : number + 2]
+        documents, counts = self.postings.values[begin:end], self.counts[begin:end]
+        self._require_postings(documents, counts, np.zeros(max(0, len(counts) - 1), bool))
+        return documents, counts
+
+    def _require_postings(
+        self, documents: NDArray[np.int32], counts: NDArray[np.int32], is_next_term: NDArray[np.bool_]
+    ) -> None:
+        """Refuse documents that do not exist or are not ascending in their term, and counts that are none."""
         if (
             not len(documents)
-            or not rises
-            or documents[0] < 0
-            or documents[-1] >= len(self.lengths)
+            or documents.min() < 0
+            or documents.max() >= len(self.lengths)
             or counts.min() < 1
+            or not ((documents[1:] > documents[:-1]) | is_next_term).all()
         ):
-            raise SearchIndexError(f"{self._folder}: damaged: the postings of term {number} are none. {REMEDY}")
-        return documents, counts
+            raise SearchIndexError(f"{self._folder}: damaged: its postings name documents wrongly. {REMEDY}")

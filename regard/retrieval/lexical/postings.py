@@ -53,13 +53,13 @@ class KeptPostings:
         return ((self._index.terms[number], int(number)) for number in np.flatnonzero(self.frequencies))
 
     def blocks(self) -> Iterator[Block]:
-        postings = self._index.postings
-        for begin in range(0, len(postings.values), BLOCK):
-            end = min(begin + BLOCK, len(postings.values))
-            terms = np.searchsorted(postings.starts, np.arange(begin, end), side="right") - 1
-            documents = self._new_numbers[postings.values[begin:end]]
+        size = len(self._index.postings.values)
+        for begin in range(0, size, BLOCK):
+            end = min(begin + BLOCK, size)
+            terms, documents, counts = self._index.read_block(begin, end)
+            documents = self._new_numbers[documents]
             retained = documents >= 0
-            yield terms[retained], documents[retained], self._index.counts[begin:end][retained].astype(np.int64)
+            yield terms[retained], documents[retained], counts[retained]
 
 
 class NewPostings:

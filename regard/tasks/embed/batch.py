@@ -41,15 +41,14 @@ class RelatedBatch:
 
 @dataclass(frozen=True)
 class RelatedCollator:
-    """Rows of ids -> a batch. A row of one text is its own positive: two views of it that differ by dropout."""
+    """Rows of ids -> a batch."""
 
     tokenizer: TextTokenizer
 
     def __call__(self, sources: list[list[int]], targets: list[list[int]], seed: Sequence[int]) -> RelatedBatch:
         separator = separator_of(self.tokenizer)
         rows = [split_row(row, separator) for row in sources]
-        columns = zip(*(texts if len(texts) > 1 else texts * 2 for texts in rows), strict=True)
-        texts = [text for column in columns for text in column]
+        texts = [text for column in zip(*rows, strict=True) for text in column]
         similarities = torch.tensor([row[0] for row in targets]) if all(targets) else None
         keys = torch.tensor([key_of(text) for text in texts])
         return RelatedBatch(pad_rows(texts, self.tokenizer.pad_id), keys, len(rows), similarities)

@@ -35,6 +35,17 @@ class Embedder:
                 embeddings[batch] = F.normalize(mean, dim=1).float().cpu()
         return embeddings
 
+    def embed_tokens(self, texts: Sequence[str]) -> Tensor:
+        """The mean of the embedding table's rows for the tokens of each text, of length 1: vectors without context."""
+        table = self.model.encoder.embedding.tokens.weight
+        special_ids = self.tokenizer.special_ids
+        rows = [[i for i in row if i not in special_ids] for row in self.tokenizer.encode(texts, self.max_length)]
+        starts = torch.tensor([0, *map(len, rows[:-1])]).cumsum(0)
+        ids = torch.tensor([i for row in rows for i in row], dtype=torch.long)
+        with torch.inference_mode():
+            means = F.embedding_bag(ids.to(table.device), table, starts.to(table.device), mode="mean")
+            return F.normalize(means, dim=1).float().cpu()
+
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The cosine similarity of the two texts of each pair; a text that occurs several times is embedded once."""
         numbers = {text: number for number, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}

@@ -22,8 +22,12 @@ def separator_of(tokenizer: TextTokenizer) -> int:
 
 
 def encode_examples(examples: Sequence[RelatedTexts], tokenizer: TextTokenizer, max_length: int) -> Iterator[IdRow]:
-    """The ids of examples; each text is truncated to `max_length` tokens."""
-    texts = [[one.text, *([] if one.positive is None else [one.positive]), *one.negatives] for one in examples]
+    """The ids of examples; each text is truncated to `max_length` tokens.
+
+    A single text is its own positive: two views of it that differ by dropout. It is stored twice, since it is
+    embedded twice.
+    """
+    texts = [[one.text, one.text if one.positive is None else one.positive, *one.negatives] for one in examples]
     encoded = iter(tokenizer.encode(list(chain.from_iterable(texts)), max_length))
     separator = separator_of(tokenizer)
     for example, parts in zip(examples, texts, strict=True):

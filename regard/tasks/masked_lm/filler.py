@@ -1,7 +1,6 @@
 """Filling masks: a text with [MASK] in it -> the tokens that a masked language model expects there."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -43,10 +42,10 @@ class MaskFiller:
 
     def fill(self, text: str, top_k: int = 5) -> list[list[FillCandidate]]:
         """For each [MASK] of a text the most probable tokens, given the rest of it; several masks independently."""
-        masks = [match.span() for match in re.finditer(re.escape(MASK_TOKEN), text)]
+        masks = find_masks(text)
         if not masks:
             raise DataError(f"the text has no {MASK_TOKEN}, which marks what is to be filled in; got {text[:60]!r}")
-        ids = self._encode(text, masks)
+        ids = encode_masks(text, self.tokenizer, self.mask_id, self.max_length)
         with evaluation_mode(self.model), torch.inference_mode():
             row = torch.tensor([ids], device=device_of(self.model))
             probabilities = self.model.output(self.model(row)[row == self.mask_id]).softmax(dim=-1)  # (M, V)
@@ -54,33 +53,6 @@ class MaskFiller:
             self._candidates(text, mask, mask_probabilities, top_k)
             for mask, mask_probabilities in zip(masks, probabilities, strict=True)
         ]
-
-    def _encode(self, text: str, masks: Sequence[Span]) -> list[int]:
-        """The ids of a text with the token [MASK] for each of its masks."""
-        text = text.replace(MASK_TOKEN, PLACEHOLDER)
-        positions = [begin - i * (len(MASK_TOKEN) - 1) for i, (begin, _) in enumerate(masks)]
-        (ids,), spans = self.tokenizer.encode([text], self.max_length), self.tokenizer.spans(text, self.max_length)
-        masks_of_token = [[p for p in positions if begin <= p < end] for begin, end in spans]
-        row: list[int] = []
-        filled: set[int] = set()
-        for i, (token, span) in enumerate(zip(ids, spans, strict=True)):
-            is_last = i + 1 == len(ids)
-            if masks_of_token[i]:
-                new = [p for p in masks_of_token[i] if p not in filled]  # bytes of the placeholder come one by one
-                row += [self.mask_id] * len(new)
-                filled.update(new)
-            elif is_last or not masks_of_token[i + 1] or not self._is_blank(token, text[slice(*span)]):
-                row.append(token)
-        if len(filled) < len(masks):
-            raise DataError(
-                f"the text is longer than {self.max_length} tokens, which is all that the model reads, and one of its "
-                f"{len(masks)} {MASK_TOKEN} is behind them; shorten it"
-            )
-        return row
-
-    def _is_blank(self, token: int, text: str) -> bool:
-        """Whether a token is a blank alone: before a mask it is a part of the word that is hidden."""
-        return token not in self.tokenizer.special_ids and not text.strip()
 
     def _candidates(self, text: str, mask: Span, probabilities: Tensor, top_k: int) -> list[FillCandidate]:
         special_ids = list(self.tokenizer.special_ids)
@@ -101,3 +73,34 @@ class MaskFiller:
         elif before and not before[-1].isspace():
             before += " "
         return FillCandidate(name, word, probability, before + word + after)
+
+
+def find_masks(text: str) -> list[Span]:
+    """Where the masks of a text are."""
+    return [match.span() for match in re.finditer(re.escape(MASK_TOKEN), text)]
+
+
+def encode_masks(text: str, tokenizer: TextTokenizer, mask_id: int, max_length: int) -> list[int]:
+    """The ids of a text with the token [MASK] for each of its masks."""
+    masks = find_masks(text)
+    text = text.replace(MASK_TOKEN, PLACEHOLDER)
+    positions = [begin - i * (len(MASK_TOKEN) - 1) for i, (begin, _) in enumerate(masks)]
+    (ids,), spans = tokenizer.encode([text], max_length), tokenizer.spans(text, max_length)
+    masks_of_token = [[p for p in positions if begin <= p < end] for begin, end in spans]
+    row: list[int] = []
+    filled: set[int] = set()
+    for i, (token, span) in enumerate(zip(ids, spans, strict=True)):
+        is_last = i + 1 == len(ids)
+        is_blank = token not in tokenizer.special_ids and not text[slice(*span)].strip()
+        if masks_of_token[i]:
+            new = [p for p in masks_of_token[i] if p not in filled]  # bytes of the placeholder come one by one
+            row += [mask_id] * len(new)
+            filled.update(new)
+        elif is_last or not masks_of_token[i + 1] or not is_blank:  # a blank before a mask is a part of its word
+            row.append(token)
+    if len(filled) < len(masks):
+        raise DataError(
+            f"the text is longer than {max_length} tokens, which is all that the model reads, and one of its "
+            f"{len(masks)} {MASK_TOKEN} is behind them; shorten it"
+        )
+    return row

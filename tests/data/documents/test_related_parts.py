@@ -50,6 +50,7 @@ def test_what_belongs_together():
     assert pairs(PLAIN, "heading") == [("Their food", "Fish is what they like best.")]
     assert pairs(PLAIN, "sentence") == [("Cats sleep all day long.", "They eat at night.")]
     assert pairs(MARKDOWN, "heading")[0][0] == "By card" and len(pairs(MARKDOWN, "sentence")) == 2
+    assert pairs("Cats\n\nCats sleep well.\n", "title") == [] != pairs("Cats\n\nCats sleep very well.\n", "title")
     assert pairs("No heading. And so on it goes.", "title", "heading") == []
 
 
@@ -58,3 +59,12 @@ def test_every_pair_is_made_once_and_names_its_document():
     made = list(relate_parts(documents, ["title", "heading", "sentence"]))
     assert len(made) == 3 and {pair.location for pair in made} == {"a.txt:1"}
     assert not any(mark in pair.source + pair.target for pair in made for mark in "\t\n")
+
+
+def test_a_body_that_repeats_its_title_loses_it():
+    document = "# A wing in a slipstream .\n\na wing in  a SLIPSTREAM . It was studied with great care.\n"
+    assert pairs(document, "title") == [("A wing in a slipstream .", "It was studied with great care.")]
+    assert pairs("# A wing and its tail\n\nA wing and its tail\nin flight\n", "title") == []  # hardly a text is left
+    other = ("A wing and its tail", "A wing and its tails in flight.")
+    assert pairs("# A wing and its tail\n\nA wing and its tails in flight.\n", "title") == [other]
+    assert pairs("# Cats\n\nCats sleep all day long.\n", "title") == [("Cats", "Cats sleep all day long.")]

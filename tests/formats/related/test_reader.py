@@ -32,6 +32,9 @@ def test_a_third_column_of_numbers_has_similarities(tmp_path: Path):
     rows = read(tmp_path / "a.csv", '"A girl, here.",A girl.,2.5\nA man.,A dog.,0\n')
     assert contents(rows) == [("A girl, here.", "A girl.", (), 2.5), ("A man.", "A dog.", (), 0.0)]
     assert contents(read(tmp_path / "b.tsv", "a\tb\t1\nc\td\te\n"))[0] == ("a", "b", ("1",), None)
+    assert contents(read(tmp_path / "c.tsv", "a\tb\t1\te\n")) == [("a", "b", ("1", "e"), None)]  # not the last one
+    long = "an answer " * 20
+    assert contents(read(tmp_path / "d.tsv", f"question\tanswer\t{long}\n"))[0][0] == "question"  # no header
 
 
 @pytest.mark.parametrize(
@@ -42,6 +45,9 @@ def test_a_third_column_of_numbers_has_similarities(tmp_path: Path):
         ("sentence1,sentence2,score", "a,b,3.5", ("a", "b", (), 3.5)),
         ("Title,Abstract", "a,b", ("a", "b", (), None)),
         ("text", "a", ("a", None, (), None)),
+        ("query,document,hard_negative", "a,b,c", ("a", "b", ("c",), None)),
+        ("text,positive,negative,similarity", "a,b,c,0.5", ("a", "b", (), 0.5)),
+        ("Text,text,positive", "a,x,b", ("a", "b", (), None)),
     ],
 )
 def test_columns_are_recognized_by_usual_names(tmp_path: Path, header: str, row: str, expected: tuple):
@@ -66,6 +72,7 @@ def test_negatives_of_json_may_be_a_list(tmp_path: Path):
     ("content", "message"),
     [
         ("a\tb\tc\nd\te\n", r":2: has 2 columns; expected 3, as in the first row"),
+        ("a\tb\tc\nd\te\tf\tg\n", r":2: has 4 columns; expected 3, as in the first row"),
         ("a\tb\nc\t \n", r":2: the positive is empty; complete the row, or remove it"),
         ("a\tb\tc\n\te\tf\n", r":2: the text is empty"),
         ("a\tb\tc\nd\te\t\n", r":2: the hard negative 1 is empty"),
@@ -82,6 +89,11 @@ def test_other_mistakes_are_refused(tmp_path: Path):
         read(tmp_path / "a.csv", "sentence1,sentence2,score\na,b,1\nc,d,high\n")
     with pytest.raises(FormatError, match=r":1: the similarity is nan; expected a finite number"):
         read(tmp_path / "a.csv", "a,b,nan\n")
+    with pytest.raises(FormatError, match=r":2: the similarity is -inf; expected a finite number"):
+        read(tmp_path / "a.csv", "a,b,1\nc,d,-inf\n")
+    for row in ({"text": ["a", "b"], "positive": "c"}, {"text": "a", "positive": ["b", "c"]}):
+        with pytest.raises(FormatError, match=r":1: 'text' and its positive are one text each; got a list"):
+            read(tmp_path / "a.jsonl", json.dumps(row) + "\n")
     lines = [{"text": "a", "positive": "b", "negatives": ["c"]}, {"text": "d", "positive": "e", "negatives": []}]
     with pytest.raises(FormatError, match=r":2: has 0 hard negatives; expected 1, as in the first row"):
         read(tmp_path / "a.jsonl", "".join(json.dumps(line) + "\n" for line in lines))

@@ -9,6 +9,7 @@ import torch
 from regard.jobs.convert import import_folder
 from regard.jobs.look.inspected_run import open_inspected_run
 from regard.jobs.look.senses import analyze_senses, read_sentences
+from regard.jobs.senses.open_reader import open_word_reader
 from tests.interchange import test_bert as bert
 from tests.interchange import test_marian as marian
 from tests.jobs.look.test_page import FAITHFULNESS, SENTENCE, refuses, says
@@ -110,12 +111,12 @@ def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, caps
 
 def test_minilm_parts_the_banks_of_money_and_rivers_in_context_and_not_in_its_table(tmp_path):
     import_folder(bert.minilm(), tmp_path / "run")
-    story = analyze_senses(open_inspected_run(tmp_path / "run"), "bank", *read_sentences(EXAMPLES / "bank.tsv", "bank"))
+    story = analyze_senses(open_word_reader(tmp_path / "run"), "bank", *read_sentences(EXAMPLES / "bank.tsv", "bank"))
     found = {layer.layer: (layer.sense_auc, layer.nearest_sense_accuracy) for layer in story.layers}
     assert found["static"] == (0.5, pytest.approx(7 / 15))  # one and the same vector: chance
     assert found["with position"][0] < 0.65
     contextual = [found[f"layer {i}"] for i in range(6)]
     assert min(auc for auc, _ in contextual) > 0.85 and max(auc for auc, _ in contextual) > 0.95
     assert min(nearest for _, nearest in contextual) > 0.85
-    story = analyze_senses(open_inspected_run(tmp_path / "run"), "run", *read_sentences(EXAMPLES / "run.tsv", "run"))
+    story = analyze_senses(open_word_reader(tmp_path / "run"), "run", *read_sentences(EXAMPLES / "run.tsv", "run"))
     assert story.layers[0].sense_auc == 0.5 and max(layer.sense_auc or 0 for layer in story.layers) > 0.7

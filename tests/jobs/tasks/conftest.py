@@ -32,17 +32,21 @@ PREDICT = {
     "classify": lambda classifier, texts: classifier.log_probs(texts).tolist(),
     "tag": lambda tagger, texts: [table.ravel().tolist() for table in tagger.log_probs([t.split() for t in texts])],
     "causal-lm": lambda model, texts: [nats.tolist() for nats in model.token_nats(texts)],
+    "embed": lambda embedder, texts: embedder.embed(texts).tolist(),
     "masked-lm": lambda filler, texts: [
         [one.probability for one in filler.fill(f"[MASK] {text}", top_k=10**6)[0]] for text in texts
     ],
+    "denoise": lambda denoiser, texts: denoiser.restore([f"[MASK] {text}" for text in texts]),
 }
-"""What the predictor of each task makes of texts: the numbers of each, or its translation."""
+"""What the predictor of each task makes of texts: the numbers of each, its translation, or what it is restored to."""
 RUNS = {
     "translate": "translator_run",
     "classify": "classifier",
     "tag": "tagger_run",
     "causal-lm": "causal_run",
     "masked-lm": "masked_run",
+    "embed": "embedder_run",
+    "denoise": "denoiser_run",
 }
 """The fixture of a finished run of each task."""
 SENTENCES = [make_sentence(name, verb, city) for name in NAMES for verb in VERBS for city in CITIES]

@@ -20,9 +20,11 @@ from regard.training import log
 from tests.commands import run_command
 from tests.jobs.train.test_fit import assert_same
 
-TASKS = [name for name in get_args(TaskName) if name != "embed"]
-"""Not embed, whose rows are each other's negatives across processes: tests/jobs/tasks/embedding has its like."""
+TASKS = get_args(TaskName)
 of_every_task = pytest.mark.parametrize("task", TASKS)
+of_independent_rows = pytest.mark.parametrize("task", [name for name in TASKS if name != "embed"])
+"""Not embed: two batches of half of the rows, which are each other's negatives, are not one batch of all of them. What
+two processes train is tested in tests/jobs/tasks/embedding."""
 ConfigOf = Callable[..., Config]
 # A cosine ends with the run, and dropout is chosen by its length: five steps of ten would not be five of five.
 REGULAR = (
@@ -65,7 +67,7 @@ def test_killed_and_resumed_ends_as_if_undisturbed(task: str, config_of: ConfigO
     assert not list((tmp_path / "killed").rglob(f"*{TEMPORARY_SUFFIX}"))
 
 
-@of_every_task
+@of_independent_rows
 def test_two_processes_train_what_one_would(task: str, config_of: ConfigOf, tmp_path: Path):
     exact = ("train.precision=float64", "model.dropout=0", "train.schedule=inverse-sqrt", "train.steps=5")
     for name, ranks, batches in (("one", 1, 2), ("two", 2, 1)):

@@ -20,8 +20,7 @@ from tests.jobs.conftest import TINY
 from tests.jobs.train.test_fit import assert_same
 
 START = [sys.executable, "-m", "regard", "train"]
-TASKS = [name for name in get_args(TaskName) if name != "embed"]
-"""Not embed, whose files are of another kind: tests/jobs/tasks/embedding resumes its runs."""
+TASKS = get_args(TaskName)
 REGULAR = (
     "train.schedule=inverse-sqrt",
     "train.save_every=4",

@@ -12,6 +12,7 @@ from regard.metrics.vectors import compare_correlations, correlation, score_corr
 RNG = np.random.default_rng(3)
 GOLD = RNG.integers(0, 11, 61) / 2  # with ties
 NOISY = GOLD + RNG.normal(0, 0.6, 61)
+P_VALUES = ("p_bootstrap", "p_randomized")
 NOISIER = GOLD + RNG.normal(0, 4.0, 61)
 
 
@@ -56,6 +57,15 @@ def test_a_better_system_is_significantly_better_and_the_same_one_is_not():
         assert better.verdict == "significant by both tests"
         assert same.difference == pytest.approx(0) and same.p_bootstrap == same.p_randomized == 1
     assert tests["same"]["spearman"].verdict == "the same predictions"
+
+
+def test_p_values_are_corrected_for_the_number_of_opponents():
+    close = GOLD + RNG.normal(0, 0.75, 61)
+    alone = compare_correlations(GOLD, NOISY, {"close": close})["close"]
+    two = compare_correlations(GOLD, NOISY, {"close": close, "same": NOISY})["close"]
+    for measure in ("spearman", "pearson"):
+        for p, corrected in ((getattr(one[measure], name) for one in (alone, two)) for name in P_VALUES):
+            assert corrected == pytest.approx(min(1, 2 * p)) and p < 1
 
 
 def test_the_scale_of_a_system_changes_nothing():

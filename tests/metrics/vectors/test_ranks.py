@@ -39,6 +39,8 @@ def test_scores_of_ranks():
     scores = score_ranks(np.array([1, 2, 4, 1, 20]), 23)
     assert scores["mrr"].value == pytest.approx(100 * (1 + 0.5 + 0.25 + 1 + 0.05) / 5)
     assert scores["accuracy"].value == pytest.approx(40) and scores["recall_10"].value == pytest.approx(80)
+    scores_at = {rank: score_ranks(np.array([rank, 20]), 23)["recall_10"].value for rank in (1, 10, 11)}
+    assert scores_at == pytest.approx({1: 50, 10: 50, 11: 0})
     assert "candidates:23" in scores["mrr"].signature
 
 

@@ -1,5 +1,6 @@
 """Batches are cut by rows, at least two and at most as many as asked for; the same text has the same key anywhere."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -48,9 +49,9 @@ def test_two_halves_of_a_batch_are_the_batch():
 
 
 def test_a_row_is_its_texts_and_a_similarity_a_number_of_steps():
-    examples = [*EXAMPLES, RelatedTexts("one", "two", similarity=2.333), RelatedTexts("single")]
+    examples = [*EXAMPLES, RelatedTexts("one", "two", similarity=0.57), RelatedTexts("single")]
     for example, (row, target) in zip(examples, encode_examples(examples, TOKENIZER, 64), strict=True):
-        texts = [example.text, *filter(None, [example.positive]), *example.negatives]
+        texts = [example.text, example.positive or example.text, *example.negatives]
         assert split_row(row, SEPARATOR) == TOKENIZER.encode(texts, 64)
         expected = [] if example.similarity is None else [round(SIMILARITY_STEPS * example.similarity)]
         assert target == expected
@@ -70,6 +71,9 @@ def test_a_batch_has_texts_then_positives_then_negatives():
 
 
 def test_a_single_text_is_its_own_positive():
+    """It counts twice, as a pair with the same texts does: so many tokens are embedded."""
+    single, pair = (encode_examples([RelatedTexts("a dog", other)], TOKENIZER, 64) for other in (None, "a dog"))
+    assert [row for row, _ in single] == [row for row, _ in pair]
     batch = collate([RelatedTexts("a dog"), RelatedTexts("cats")])
     assert torch.equal(batch.ids[:2], batch.ids[2:]) and batch.keys.tolist() == [*batch.keys[:2].tolist()] * 2
 
@@ -90,5 +94,7 @@ def test_every_epoch_has_another_order_and_the_same_one_again(tmp_path):
     corpus = store.open_rows(tmp_path, "x", sizes)
     batches = RowBatches(corpus, RelatedCollator(TOKENIZER), 10_000, 64, seed=3, max_rows=7)
     epochs = [[rows[:, 0].tolist() for rows in batches.plan_epoch(epoch)] for epoch in (0, 1, 0)]
+    other = replace(batches, seed=4)
+    assert [rows[:, 0].tolist() for rows in other.plan_epoch(0)] != epochs[0]
     assert epochs[0] == epochs[2] != epochs[1] and [len(rows) for rows in epochs[0]] == [7, 7, 7, 7, 3]
     assert batches.count_too_long() == 0 and batches.make_batch(next(batches.plan_epoch(0)), 0, 0).num_targets == 7

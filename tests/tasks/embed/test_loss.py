@@ -60,6 +60,38 @@ def test_two_views_of_a_text_differ_by_dropout_alone():
     assert_close(first, second)
 
 
+@pytest.mark.parametrize("examples", [PAIRS, RANKED], ids=["pairs", "similarities"])
+def test_cosines_are_never_those_of_bfloat16(examples: list[RelatedTexts]):
+    module, batch = make_loss().float(), collate(examples)
+    with torch.autocast("cpu", torch.bfloat16):
+        vectors, totals = module.embed(batch.ids), module(batch)
+    objective = module.pairs if batch.similarities is None else module.similarities
+    assert vectors.dtype == totals.loss.dtype == torch.float32
+    assert_close(totals.loss, objective(vectors, batch, keep_rows).loss, rtol=1e-6, atol=1e-6)
+
+
+def test_vectors_are_the_same_every_time_and_those_of_as_many_tokens_as_allowed():
+    model = make_loss(dropout=0.3).model.train()
+    embedder = Embedder(model, TOKENIZER, 5)
+    long, cut = "a b c d e a b c d e", [TOKENIZER.encode(["a b c d e a b c d e"], length)[0] for length in (5, 64)]
+    assert len(cut[0]) == 5 < len(cut[1])
+    first = embedder.embed([long, "a b c"])
+    assert_close(embedder.embed([long, "a b c"]), first)
+    assert_close(first.norm(dim=1), torch.ones(2)) and model.training
+    assert not torch.allclose(Embedder(model, TOKENIZER, 64).embed([long]), first[:1], atol=1e-3)
+
+
+def test_static_vectors_are_means_of_rows_of_the_table_without_special_tokens():
+    model = make_loss(norm="post").model
+    embedder, texts = Embedder(model, TOKENIZER, 64), ["the kings sleep .", "cats", "été a b"]
+    table = model.encoder.embedding.tokens.weight.detach()
+    ids = [[i for i in row if i not in TOKENIZER.special_ids] for row in TOKENIZER.encode(texts, 64)]
+    expected = torch.stack([F.normalize(table[row].mean(0), dim=0) for row in ids]).float()
+    assert_close(embedder.embed_tokens(texts), expected)
+    assert not torch.allclose(embedder.embed(texts), expected, atol=0.1)
+    assert_close(*(embedder.embed_tokens([text]) for text in ("a dog", "a a dog dog")))
+
+
 def test_the_similarity_of_texts_is_the_product_of_their_vectors():
     embedder = Embedder(make_loss().model, TOKENIZER, 64)
     pairs = [("the kings", "cats"), ("cats", "a dog"), ("été", "été")]

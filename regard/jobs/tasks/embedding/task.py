@@ -18,7 +18,9 @@ from regard.jobs.tasks.embedding import prepare
 from regard.jobs.tasks.embedding.evaluation import EmbeddingEvaluation, evaluate_embedder
 from regard.jobs.tasks.embedding.files import count_stored_cosines, count_stored_ranks, write_embedding_scores
 from regard.jobs.tasks.embedding.opponents import (
+    StaticVectors,
     measure_new_opponents,
+    measure_opponents,
     read_opponent_values,
     write_opponent_values,
 )
@@ -95,7 +97,7 @@ class EmbedTask(SingleTextTask):
     def alarm_words(self) -> AlarmWords:
         return AlarmWords(
             "a model that finds all texts equally similar",
-            "ignores its texts: with another text for each positive",
+            "ignores its texts: with the text of another pair for each positive",
             "every text is beside its positive",
             "the model",
         )
@@ -200,8 +202,10 @@ class EmbedTask(SingleTextTask):
         return (restore_example(pair).text for pair in read_stored_pairs(run, "dev"))
 
     def evaluate(self, run: Run, predictor: Embedder, pairs: Sequence[Pair], set_name: str = "") -> EmbeddingEvaluation:
-        opponents = read_opponent_values(run, set_name) if set_name else None
-        return evaluate_embedder(predictor, [restore_example(pair) for pair in pairs], opponents)
+        examples = [restore_example(pair) for pair in pairs]
+        opponents = read_opponent_values(run, set_name) if set_name else {}
+        static = measure_opponents([StaticVectors(predictor)], examples) if opponents else {}
+        return evaluate_embedder(predictor, examples, {**opponents, **static})
 
     def read_examples(self, files: Sequence[str], config: Config) -> Iterator[Pair]:
         for example in prepare.read_files(files, config):
@@ -229,7 +233,7 @@ class EmbedTask(SingleTextTask):
             raise DataError(
                 f"{examples[0].location}: is the only pair; expected several, so that each can be found among others"
             )
-        return evaluate_embedder(predictor, examples, measure_new_opponents(run, examples))
+        return evaluate_embedder(predictor, examples, measure_new_opponents(run, predictor, examples))
 
     def tabulate_mistakes(self, evaluation: EmbeddingEvaluation) -> "Table":
         from regard.jobs.tasks.embedding.report import tabulate_mistakes  # draws

@@ -29,7 +29,7 @@ def compare_language_models(
 ) -> TaskComparison:
     """Bits per byte of the same documents, or of segments of them where they are few; tokenizers may differ."""
     texts = _read_texts(files, config.causal_lm.documents, config)
-    _require_runs(systems)
+    require_runs(systems)
     same_tokenizer = _have_same_tokenizer(list(map(open_run, systems.values())))
     evaluations = {
         name: evaluate_language_model(open_predictor(path, "causal-lm", device), texts)
@@ -61,9 +61,9 @@ def compare_masked_language_models(
 ) -> TaskComparison:
     """The losses of the same masked tokens; runs with other tokens or other masks are refused."""
     texts = _read_texts(files, config.masked_lm.documents, config)
-    _require_runs(systems)
+    require_runs(systems)
     runs = {name: open_run(path) for name, path in systems.items()}
-    _require_same_masks(list(runs.values()))
+    require_same_targets(list(runs.values()), _mask_settings)
     fillers = {name: open_predictor(path, "masked-lm", device) for name, path in systems.items()}
     first, c = next(iter(fillers.values())), next(iter(runs.values())).load_config().data
     passages = cut_documents(texts, first, c.source)
@@ -77,7 +77,7 @@ def _count_bits(name: str, path: Path, evaluation: LanguageEvaluation, same_toke
     bits, sizes = (np.array([getattr(one, key) for one in segments], np.float64) for key in ("bits", "num_bytes"))
     scores = {key: score for key, score in evaluation.scores.items() if same_tokenizer or key == "bits_per_byte"}
     counted = count_ratio("bits per byte", bits, sizes, [one.text for one in segments], evaluation.units)
-    return _make_system(name, Run(path), scores, {"bits_per_byte": counted}, bits / sizes)
+    return make_system(name, Run(path), scores, {"bits_per_byte": counted}, bits / sizes)
 
 
 def _count_masks(name: str, run: Run, evaluation: MaskedEvaluation) -> ComparedSystem:
@@ -89,16 +89,17 @@ def _count_masks(name: str, run: Run, evaluation: MaskedEvaluation) -> ComparedS
         "loss": count_ratio(evaluation.scores["loss"].name, nats, masks, texts, "passages"),
         "accuracy": count_ratio("accuracy", 100 * correct, masks, texts, "passages"),
     }
-    return _make_system(name, run, evaluation.scores, counted, nats / np.maximum(masks, 1))
+    return make_system(name, run, evaluation.scores, counted, nats / np.maximum(masks, 1))
 
 
-def _make_system(
+def make_system(
     name: str,
     run: Run,
     scores: Mapping[str, Score],
     counted: Mapping[str, CountedScore],
     values: FloatArray,
 ) -> ComparedSystem:
+    """What a run counts, with the value of each example as its answer."""
     return ComparedSystem(name, [(f"{value:.3f}",) for value in values.tolist()], scores, counted, run)
 
 
@@ -110,7 +111,8 @@ def _read_texts(files: Sequence[str], separator: str, config: Config) -> list[st
     return texts
 
 
-def _require_runs(systems: Mapping[str, Path]) -> None:
+def require_runs(systems: Mapping[str, Path]) -> None:
+    """Refuse files of predictions: language models have none."""
     for path in systems.values():
         if not path.is_dir():
             raise DataError(
@@ -127,17 +129,17 @@ def _read_tokenizer(run: Run) -> bytes:
     return run.read_bytes(run.tokenizer_json if run.tokenizer_json.exists() else run.tokenizer())
 
 
-def _require_same_masks(runs: Sequence[Run]) -> None:
+def require_same_targets(runs: Sequence[Run], read_settings: Callable[[Run], dict[str, object]]) -> None:
     """Refuse runs whose masked tokens would not be the same."""
     reason = (
         "masked losses are comparable only where tokenizer and masks are the same; compare what is trained --from them"
     )
     first, *others = runs
-    settings = _mask_settings(first)
+    settings = read_settings(first)
     for run in others:
         if not _have_same_tokenizer([first, run]):
             raise RunError(f"{run.folder}: has another tokenizer than {first.folder}; {reason}")
-        for name, value in _mask_settings(run).items():
+        for name, value in read_settings(run).items():
             if value != settings[name]:
                 raise RunError(f"{run.folder}: has {name}={value}, but {first.folder} has {settings[name]}; {reason}")
 

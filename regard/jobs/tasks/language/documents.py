@@ -1,6 +1,6 @@
 """Files of documents -> a store of texts inside the run. Done once; a resumed run finds them there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from regard.config import Config
 from regard.data import store
@@ -16,7 +16,14 @@ MAX_CHARACTERS = 1_000_000
 """Of a set that is held out: more would take long to score, and hardly narrow the interval."""
 
 
-def write_documents(run: Run, config: Config, separator: str) -> None:
+def name_nothing(document: DocumentText) -> str:
+    """No target: a document is its own."""
+    return ""
+
+
+def write_documents(
+    run: Run, config: Config, separator: str, name_target: Callable[[DocumentText], str] = name_nothing
+) -> None:
     """Read every file, hold out the missing sets, and store the documents in the run, each as an input."""
     if run.texts_manifest.exists():
         return
@@ -27,7 +34,7 @@ def write_documents(run: Run, config: Config, separator: str) -> None:
     sets = hold_out_documents(documents, config.split_seed, fractions) if fractions else {"train": documents}
     sets |= {name: _read(files, separator, config) for name, files in (("dev", c.dev), ("test", c.test)) if files}
     counts = {
-        name: store.write_texts(run.store, name, (Pair(document.text, "") for document in texts))
+        name: store.write_texts(run.store, name, (Pair(document.text, name_target(document)) for document in texts))
         for name, texts in sets.items()
     }
     write_manifest(run, counts, list(fractions), [])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from regard import config as settings
-from regard.config import Config
+from regard.config import TASK_METRICS, Config
 from regard.model.weights import read_shapes
 from regard.report import Chart, Table, Value, line_chart
 from regard.run import Run
@@ -76,8 +76,10 @@ def training_facts(run: Run, records: Sequence[Step | Validation], epochs: float
 
 
 def flatten_settings(config: Config) -> dict[str, Value]:
-    """Every setting by its dotted name, as plain values."""
-    return {name: _plain_value(value) for name, value in settings.flatten(config.model_dump(mode="json")).items()}
+    """Every setting by its dotted name, as plain values; of the sections of tasks only that of the run's own."""
+    others = {f"{task.replace('-', '_')}." for task in TASK_METRICS if task != config.task}
+    values = settings.flatten(config.model_dump(mode="json"))
+    return {name: _plain_value(value) for name, value in values.items() if not name.startswith(tuple(others))}
 
 
 def _plain_value(value: Any) -> Value:

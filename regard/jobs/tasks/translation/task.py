@@ -29,6 +29,7 @@ from regard.jobs.tasks.translation import prepare
 from regard.jobs.tasks.translation.data import TranslationData
 from regard.jobs.text_statistics import write_statistics
 from regard.jobs.train.head_history import NullHeadRecorder
+from regard.jobs.train.init_from import is_same_task
 from regard.metrics import Tokenization, choose_tokenization, corpus_bleu
 from regard.metrics.corpus_sums import SIZE_COLUMN, score_sums, sentence_statistics
 from regard.metrics.labels.statistics import CountedScore, TableCounts
@@ -120,8 +121,8 @@ class TranslateTask:
         return prepare.measure_training_text(run)
 
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
-        has_source = config.model.architecture == "encoder-decoder"
-        if inputs.pairs < MIN_PAIRS_TO_ALIGN or config.train.init_from or not has_source:
+        is_alone = config.model.architecture == "decoder"  # without cross-attention
+        if inputs.pairs < MIN_PAIRS_TO_ALIGN or _continues_translator(config) or is_alone:
             return suggest_settings(inputs, config)
         reason = "guided alignment speeds up the first epochs"
         return suggest_settings(
@@ -274,6 +275,14 @@ class TranslateTask:
 def _stored_tokenization(run: Run, references: Sequence[str]) -> Tokenization:
     """The tokenization that the sentences of a run were scored with."""
     return choose_tokenization(run.load_config().data.target if run.config.exists() else "", references)
+
+
+def _continues_translator(config: Config) -> bool:
+    """Whether the initial run is a translator, which attends to its source already, or cannot be asked any more."""
+    if not config.train.init_from:
+        return False
+    initial = Run(Path(config.train.init_from))
+    return not initial.config.exists() or is_same_task(initial.load_config(), config)
 
 
 def _build_guided_alignment(config: Config, data: TranslationData) -> GuidedAlignment:

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from regard.config import Config
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
 from regard.jobs.tasks.classification.report import MAX_MATRIX_CLASSES, draw_confusion
+from regard.jobs.tasks.reporting.curves import flatten_settings
 from regard.metrics.labels import count_confusion
 
 
@@ -30,3 +32,8 @@ def test_shares_are_those_of_each_class_and_unknown_where_it_has_no_text():
     weights = np.array([[np.nan if c["weight"] is None else c["weight"] for c in cells]]).reshape(3, 3)
     assert weights[:2] == pytest.approx(np.array([[2 / 3, 0, 1 / 3], [0, 1, 0]])) and np.isnan(weights[2]).all()
     assert "of 3 classes" not in title
+
+
+def test_a_report_lists_the_settings_of_its_own_task_alone():
+    sections = {name.split(".")[0] for name in flatten_settings(Config(task="classify"))}
+    assert sections == {"task", "data", "model", "train", "classify"}

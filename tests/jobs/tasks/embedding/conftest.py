@@ -1,10 +1,7 @@
 """Files of texts and their positives, which share a color and an animal, and an encoder that has learned them."""
 
-import functools
 import random
 from pathlib import Path
-
-import pytest
 
 from regard import config as settings
 from regard.config import Config
@@ -33,7 +30,6 @@ def similarity(first: tuple[str, ...], second: tuple[str, ...]) -> float:
     return round(5 / 3 * sum(a == b for a, b in zip(first, second, strict=True)), 2)
 
 
-@functools.cache
 def write_files(parent: Path) -> Path:
     """train, dev and test: .tsv of pairs, .csv of pairs with similarities, .txt of single texts."""
     folder = parent / "related"
@@ -60,21 +56,8 @@ def train(folder: Path, config: Config) -> list:
     return list(train_run(folder, config, False, lambda: False))
 
 
-@functools.cache
-def train_encoder(parent: Path) -> Path:
-    folder = parent / "encoder"
+def train_embedder(related: Path) -> Path:
+    folder = related / "runs" / "encoder"
     changes = ("train.steps=60", "train.learning_rate=0.005", "train.validate_every=30", "model.dropout=0.05")
-    train(folder, make_config(write_files(parent), *changes))
+    train(folder, make_config(related, *changes))
     return folder
-
-
-@pytest.fixture
-def related(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with train, dev and test in three formats."""
-    return write_files(tmp_path_factory.getbasetemp())
-
-
-@pytest.fixture
-def encoder_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that has learned the pairs; trained once, for tests of other folders, too. Only evaluate writes into it."""
-    return train_encoder(tmp_path_factory.getbasetemp())

@@ -9,6 +9,7 @@ from scipy import stats
 from regard.errors import DataError
 from regard.formats.related import RelatedTexts
 from regard.jobs.tasks.embedding.evaluation import evaluate_embedder
+from regard.jobs.tasks.embedding.report import draw_recall
 
 ANGLES = {"a": 0.0, "a1": 0.3, "a2": 0.1, "b": 1.0, "b1": 1.2, "n": 1.05}
 
@@ -35,6 +36,20 @@ def test_hard_negatives_are_candidates():
     evaluation = evaluate_embedder(Angles(), [RelatedTexts("b", "b1", ("n",)), RelatedTexts("a", "a1", ("n",))])
     assert [pair.value for pair in evaluation.pairs] == [2, 1] and evaluation.pairs[0].nearest == "n"
     assert evaluation.scores["mrr"].value == pytest.approx(75) and "candidates:3" in evaluation.scores["mrr"].signature
+
+
+def test_differences_of_ranks_are_those_of_their_scores_and_the_chart_counts_them():
+    examples = [RelatedTexts("b", "b1", ("n",)), RelatedTexts("a", "a1", ("n",))]
+    evaluation = evaluate_embedder(Angles(), examples, {"other": [3, 1]})
+    (other,) = evaluation.opponents
+    difference = evaluation.scores["mrr"].value - other.scores["mrr"].value
+    assert other.tests["mrr"].difference == pytest.approx(difference) != 0
+    rows = [
+        row for part in draw_recall(evaluation).spec["datasets"].values() for row in part if row.get("x") in (1, 10)
+    ]
+    systems = (evaluation.scores, other.scores)
+    expected = [scores[name].value for scores in systems for name in ("accuracy", "recall_10")]
+    assert sorted(row["y"] for row in rows) == pytest.approx(sorted(expected))
 
 
 def test_similarities_are_correlated_with_cosines():

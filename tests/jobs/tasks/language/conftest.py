@@ -42,7 +42,10 @@ SMALL: dict[str, object] = {
     "train.average_checkpoints": 1,
     "train.threads": 1,
 }
+DENOISE = SMALL | {"denoise.documents": "blank-line", "train.validation_sentences": 5}
 MASKED = SMALL | {"masked_lm.documents": "blank-line", "masked_lm.mask_scheme": "80/10/10"}
+
+SETTINGS = {"masked-lm": MASKED, "causal-lm": SMALL, "denoise": DENOISE}
 
 
 def write_text(seed: int, lines: int) -> str:
@@ -52,7 +55,7 @@ def write_text(seed: int, lines: int) -> str:
 
 
 def train(task: str, path: Path, out: Path, steps: int = 10) -> Run:
-    regard.train(path, task=task, out=out, steps=steps, settings={"masked-lm": MASKED, "causal-lm": SMALL}[task])
+    regard.train(path, task=task, out=out, steps=steps, settings=SETTINGS[task])
     return Run(out)
 
 

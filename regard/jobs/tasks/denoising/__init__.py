@@ -1,0 +1,1 @@
+"""Denoising as a task."""
