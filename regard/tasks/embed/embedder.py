@@ -37,7 +37,7 @@ class Embedder:
 
     def embed_tokens(self, texts: Sequence[str]) -> Tensor:
         """The mean of the embedding table's rows for the tokens of each text, of length 1: vectors without context."""
-        table = self.model.encoder.embedding.tokens.weight
+        table = self.model.stack.embedding.tokens.weight
         special_ids = self.tokenizer.special_ids
         rows = [[i for i in row if i not in special_ids] for row in self.tokenizer.encode(texts, self.max_length)]
         starts = torch.tensor([0, *map(len, rows[:-1])]).cumsum(0)
