@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from regard.api.scoring import evaluate as evaluate
     from regard.api.scoring import rouge as rouge
     from regard.api.studies import StudyResult as StudyResult
+    from regard.api.studies import compare_architectures as compare_architectures
     from regard.api.studies import tune as tune
     from regard.api.studies import write_report as write_report
     from regard.api.tasks.classification import ClassificationModel as ClassificationModel
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from regard.tasks.tag.tagger import Entity as Entity
     from regard.tasks.tag.tagger import TaggedText as TaggedText
     from regard.tasks.translate.translator import Translation as Translation
+    from regard.tuning.architectures.comparison import ArchitectureComparison as ArchitectureComparison
     from regard.tuning.compare import Comparison as Comparison
 
 _MODULES = {
@@ -116,7 +118,7 @@ _MODULES = {
     "regard.api.retrieval.index": ("Index", "build_index"),
     "regard.api.runs": ("TrainedRun", "open_run"),
     "regard.api.scoring": ("compare", "evaluate", "rouge"),
-    "regard.api.studies": ("StudyResult", "tune", "write_report"),
+    "regard.api.studies": ("StudyResult", "compare_architectures", "tune", "write_report"),
     "regard.api.tasks.summarization": ("SummaryModel", "summarize_stream"),
     "regard.api.tasks.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events"),
@@ -159,6 +161,7 @@ _MODULES = {
     "regard.tasks.generate": ("Generation", "GenerationOptions"),
     "regard.tasks.masked_lm.filler": ("FillCandidate",),
     "regard.tasks.translate.translator": ("Translation",),
+    "regard.tuning.architectures.comparison": ("ArchitectureComparison",),
     "regard.tuning.compare": ("Comparison",),
 }
 _LAZY_IMPORTS = {name: module for module, names in _MODULES.items() for name in names}

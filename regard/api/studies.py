@@ -1,8 +1,8 @@
-"""Studies: train over many settings, and see which of them matter."""
+"""Studies: train over many settings or with several architectures, and see what matters."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,10 @@ from regard.errors import ConfigError, RunError
 from regard.report import Paragraph, Table, TableView, Value, render_fragment
 from regard.tuning.analysis.evidence import analyze_study
 from regard.tuning.analysis.findings import describe_study
+from regard.tuning.architectures.comparison import ArchitectureComparison, compare_results
+from regard.tuning.architectures.page import write_architectures_page
+from regard.tuning.architectures.plan import open_comparison
+from regard.tuning.architectures.verdict import describe_architectures
 from regard.tuning.events import StudyEvent, StudyFinished
 from regard.tuning.open_study import StudyOptions, join_study, open_or_create_study
 from regard.tuning.pages.report import open_report
@@ -115,6 +119,54 @@ def tune(
             f"the study is saved; resume it with regard.tune({str(worker.study_folder.path)!r})"
         )
     return summarize_study(worker)
+
+
+def compare_architectures(
+    *files: Files,
+    task: str | None = None,
+    each: Mapping[str, float] | None = None,
+    seeds: int | None = None,
+    dev: Files | None = None,
+    test: Files | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    text: str | None = None,
+    text_pair: str | None = None,
+    label: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    out: AnyPath | None = None,
+    progress: bool = False,
+) -> ArchitectureComparison:
+    """Train an encoder, a decoder and an encoder-decoder for one job, and find out which is ahead.
+
+        result = regard.compare_architectures("reviews.csv", task="classify", each={"minutes": 8})
+        result.findings, result.as_table()
+
+    All have equally many weights outside the token embeddings, the same tokenizer, data and settings, and the same
+    length: `each` is that of one run in minutes (8), steps, epochs or tokens. Every architecture is trained with
+    several `seeds` (3), and scored on the test set, which is held out of the training files unless there are `dev`
+    and `test`. `files` are training files, or the folder of a comparison, which is resumed. Runs are in the folder
+    `out`, as those of a study; finished ones are not repeated.
+    """
+    data = {"data.dev": list_files(dev) or None, "data.test": list_files(test) or None}
+    options: dict[str, object] = {"task": task, **data, "data.source": source, "data.target": target}
+    values = merge_values(options | name_columns(task, text, text_pair, label), settings)
+    worker = open_comparison(to_paths(files), values, dict(each or {}), seeds, optional_path(out))
+    with interruptible() as should_stop:
+        finished = show_or_exhaust(worker, should_stop, progress)
+    if not finished or should_stop.requested:
+        raise should_stop.exception(
+            f"the comparison is saved; resume it with regard.compare_architectures({str(worker.study_folder.path)!r})"
+        )
+    return summarize_architectures(worker)
+
+
+def summarize_architectures(worker: StudyWorker) -> ArchitectureComparison:
+    """Write the page of a comparison of architectures, and return what it shows."""
+    comparison = compare_results(worker.study_folder.path, worker.study, worker.results())
+    comparison = replace(comparison, findings=tuple(describe_architectures(comparison)))
+    write_architectures_page(comparison)
+    return comparison
 
 
 def open_study(

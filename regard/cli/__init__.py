@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import typer
 
 from regard.cli import (
+    architectures,
     bench,
     classify,
     compare,
@@ -65,7 +66,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         compare.compare,
     ),
     "Inspect": (look.look, look.heads, senses.senses, prune.prune),
-    "Studies": (tune.tune, report.report),
+    "Studies": (tune.tune, architectures.architectures, report.report),
     "Data": (doctor.doctor, pairs.pairs, corpus.corpus),
     "Exchange": (convert.import_, convert.export),
     "Machine and settings": (bench.bench, settings.settings, completion.completion, help.help_),

@@ -107,7 +107,7 @@ def tune(
         _drop_unset({**fields, "only": only or None, "storage": storage}),
     )
     study_worker = open_study(options, out, worker, study)
-    _run_trials(study_worker)
+    run_until_finished(study_worker, f"regard tune {study_worker.study_folder.path}")
     typer.echo(f"report: {summarize_study(study_worker).report}", err=True)
 
 
@@ -120,7 +120,7 @@ def _parse_distributions(over: Sequence[str]) -> "dict[str, Distribution]":
     return distributions
 
 
-def _run_trials(study_worker: "StudyWorker") -> None:
+def run_until_finished(study_worker: "StudyWorker", resume_command: str) -> None:
     """Train every trial. A signal to end stops it, and the study can be resumed."""
     from regard.api.studies import show_or_exhaust
     from regard.api.terminal import interruptible
@@ -129,7 +129,7 @@ def _run_trials(study_worker: "StudyWorker") -> None:
         try:
             finished = show_or_exhaust(study_worker, should_stop, progress=True)
         except (KeyboardInterrupt, SystemExit):
-            typer.echo(f"the study is saved; resume it with: regard tune {study_worker.study_folder.path}", err=True)
+            typer.echo(f"the study is saved; resume it with: {resume_command}", err=True)
             raise
         if not finished or should_stop.requested:
             raise should_stop.exception()

@@ -23,6 +23,8 @@ from regard.config.settings import (
     with_values,
 )
 from regard.config.tasks import (
+    ARCHITECTURE_REASONS,
+    SOURCE_TARGET_TASKS,
     TASK_ARCHITECTURES,
     TASK_METRICS,
     CausalLMConfig,
@@ -36,8 +38,10 @@ from regard.config.tasks import (
 from regard.config.train import DEFAULT_STEPS, TrainConfig
 
 __all__ = [
+    "ARCHITECTURE_REASONS",
     "DEFAULT_STEPS",
     "MIN_VOCAB_SIZE",
+    "SOURCE_TARGET_TASKS",
     "TASK_ARCHITECTURES",
     "TASK_METRICS",
     "CausalLMConfig",

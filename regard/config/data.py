@@ -19,6 +19,8 @@ class DataConfig(Settings):
     """Pairs for validation; unset: held out of the training pairs."""
     test: tuple[str, ...] = ()
     """Pairs to score the finished model on; unset: held out of the training pairs where data.dev is unset too."""
+    split_seed: int | None = Field(default=None, ge=0, lt=2**32)
+    """Seed of what is held out of the training files; unset: train.seed."""
     source: str = ""
     """Language code of the source side."""
     target: str = ""

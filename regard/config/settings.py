@@ -17,6 +17,7 @@ from regard.config.model import ModelConfig
 from regard.config.registries import UNKNOWN_NAME, NameIn
 from regard.config.tasks import (
     SETTING_TASKS,
+    SOURCE_TARGET_TASKS,
     TASK_METRICS,
     CausalLMConfig,
     ClassifyConfig,
@@ -69,19 +70,46 @@ class Config(Settings):
             raise ValueError("data.joint_vocab=false: what is read and what is written is the same text; leave it out")
         return self
 
+    @property
+    def split_seed(self) -> int:
+        """The seed of what is held out of the training files."""
+        return self.train.seed if self.data.split_seed is None else self.data.split_seed
+
+    @property
+    def joins_source_and_target(self) -> bool:
+        """Whether a decoder alone reads source and target as one sequence; an imported one has no source."""
+        return self.task in SOURCE_TARGET_TASKS and self.model.architecture == "decoder" and bool(self.data.train)
+
+    @model_validator(mode="after")
+    def settings_fit_architecture(self) -> Self:
+        if not self.joins_source_and_target:
+            return self
+        reasons = {
+            "train.guided_alignment": (self.train.guided_alignment, "a decoder alone has no cross-attention to guide"),
+            "train.head_stats_every": (self.train.head_stats_every, "a decoder alone has no cross-attention"),
+            "data.joint_vocab=false": (not self.data.joint_vocab, "a decoder alone has one vocabulary for both sides"),
+        }
+        for name, (value, reason) in reasons.items():
+            if value:
+                raise ValueError(f"{name}: {reason} (model.architecture=decoder); leave it out")
+        return self
+
     @model_validator(mode="after")
     def positions_cover_max_length(self) -> Self:
         sides = (
             self.model.encoder.positions or self.model.positions,
             self.model.decoder.positions or self.model.positions,
         )
+        # A decoder alone reads a source, its end, the mark of the target, and the target.
+        factor, more = (2, 2) if self.joins_source_and_target else (1, 0)
         for side in sides:
             offset = side.offset if side.kind != "bias" else 0
-            if side.max_positions is not None and side.max_positions < self.data.max_length + offset:
+            if side.max_positions is not None and side.max_positions < factor * self.data.max_length + more + offset:
                 offset_text = f" + model.positions.offset={offset}" if offset else ""
+                sides_text = " for each of source and target" if factor > 1 else ""
                 raise ValueError(
                     f"model.positions.length={side.length} is less than "
-                    f"data.max_length={self.data.max_length}{offset_text}: "
+                    f"data.max_length={self.data.max_length}{offset_text}{sides_text}: "
                     f"a learned table needs a position for every token; raise the former or lower the latter"
                 )
         return self

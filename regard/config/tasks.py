@@ -20,17 +20,30 @@ TASK_METRICS: dict[TaskName, tuple[str, ...]] = {
 }
 """What `train.metric` may name: the loss, and what predictions for dev are scored by."""
 TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
-    "translate": ("encoder-decoder",),
-    "classify": ("encoder", "decoder"),
-    "tag": ("encoder", "decoder"),
+    "translate": ("encoder-decoder", "decoder"),
+    "classify": ("encoder", "decoder", "encoder-decoder"),
+    "tag": ("encoder", "decoder", "encoder-decoder"),
     "causal-lm": ("decoder",),
     "masked-lm": ("encoder",),
-    "embed": ("encoder",),
+    "embed": ("encoder", "decoder"),
     "denoise": ("encoder-decoder",),
     "summarize": ("encoder-decoder",),
     "extract": ("encoder",),
 }
 """The first is the default."""
+ARCHITECTURE_REASONS: dict[tuple[TaskName, str], str] = {
+    ("translate", "encoder"): "an encoder writes no text",
+    ("causal-lm", "encoder"): "its tokens attend to those that are to be predicted",
+    ("causal-lm", "encoder-decoder"): "a text that is continued has no source",
+    ("masked-lm", "decoder"): "its tokens attend to nothing after a mask",
+    ("masked-lm", "encoder-decoder"): "masks are filled where they stand, and a decoder has no part in it",
+    ("embed", "encoder-decoder"): "vectors are the mean states of its encoder, and its decoder has no part in them",
+    ("denoise", "encoder"): "an encoder writes no text",
+    ("denoise", "decoder"): "it teaches an encoder to read and a decoder to write, for runs that have both",
+}
+"""Why a task has no models of an architecture."""
+SOURCE_TARGET_TASKS: tuple[TaskName, ...] = ("translate",)
+"""A text -> another text."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
     "data.subword_regularization": ("translate", "classify", "summarize"),
     "data.concat_augment": ("translate",),

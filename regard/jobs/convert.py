@@ -13,7 +13,7 @@ from regard.interchange.folder import open_model_folder
 from regard.interchange.registry import get_exporter, get_importer
 from regard.interchange.trained import TrainedEncoder, TrainedLanguageModel, TrainedTranslator
 from regard.jobs.load import load, new_decoder, new_encoder, new_model, save_tokenizer_json, save_tokenizers
-from regard.jobs.run_kind import find_task, refuse
+from regard.jobs.run_kind import has_cross_attention, refuse
 from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.progress import stage
@@ -70,7 +70,7 @@ def export_run(folder: Path, target_format: str, out: Path, quantize: str = "non
     """Write a run as a folder for other programs; it is created completely or not at all."""
     get_exporter(target_format, quantize)  # or there is none, and nothing is written
     run = runs.open_run(folder)
-    if find_task(config := run.load_config()) != "translate":
+    if not has_cross_attention(config := run.load_config()):
         raise refuse(run, config, "be exported")
     recover(out)
     if is_occupied(out) or contains_current(out):
@@ -82,9 +82,9 @@ def export_run(folder: Path, target_format: str, out: Path, quantize: str = "non
 
 def write_model(folder: Path, target_format: str, out: Path, quantize: str) -> None:
     """Write the model of a run for other programs into an empty folder."""
-    translator = load(folder, "cpu")
-    exported_model = TrainedTranslator(
-        Run(folder).load_config(), weights.tensors_of(translator.model), translator.tokenizers
-    )
+    config, translator = Run(folder).load_config(), load(folder, "cpu")
+    if not has_cross_attention(config):
+        raise refuse(Run(folder), config, "be converted")
+    exported_model = TrainedTranslator(config, weights.tensors_of(translator.model), translator.tokenizers)
     with stage(f"writing {target_format}"):
         get_exporter(target_format, quantize)(exported_model, out)

@@ -141,7 +141,7 @@ def run_demo(
         for cross_attention, s in zip(cross_attentions, test.sentences, strict=False)
     ]
     examples = [build_pair_example(translator.tokenizers, pair.source, pair.target, pair) for pair in splits.test]
-    aligners = rank_alignment_heads(translator.model, examples)
+    aligners = rank_alignment_heads(translator.encoder_decoder, examples)
     yield DemoResult(run, test, compositional, aligners, find_trained_aligner(run), translations)
 
 

@@ -19,8 +19,8 @@ from regard.hardware import available_memory, pick_device
 from regard.jobs.run_kind import require_task
 from regard.kernels import int8_linear
 from regard.model import weights
-from regard.model.build import build, build_decoder, build_encoder
-from regard.model.single_stack import DecoderOnly, EncoderOnly
+from regard.model.build import build, build_decoder, build_encoder, build_source_target_decoder
+from regard.model.single_stack import DecoderOnly, EncoderOnly, SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.run import Run, atomic_write, open_run
@@ -48,7 +48,7 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none", task:
         sizes = (tokenizers.source.vocab_size, tokenizers.target.vocab_size)
         _require_sizes(run, config, *sizes, tokenizers.joint)
         with torch.random.fork_rng(devices=[]):  # weights are replaced: draws of the caller's program must not change
-            model = new_model(config, tokenizers)
+            model = new_translation_model(config, tokenizers)
         load_weights(model, run, run.best_weights())
         model = model.to(torch_device).eval()
         return Translator(model, tokenizers, IncrementalDecoder(model, linear_factory))
@@ -147,18 +147,27 @@ def new_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder:
     )
 
 
+def new_translation_model(config: Config, tokenizers: Tokenizers) -> EncoderDecoder | SourceTargetDecoder:
+    """The same of any architecture: a decoder alone reads source and target as one sequence."""
+    if not config.joins_source_and_target:
+        return new_model(config, tokenizers)
+    torch.manual_seed(config.train.seed)
+    return build_source_target_decoder(config.model, tokenizers.target.vocab_size, PAD)
+
+
 def new_encoder(config: Config, pad: int) -> EncoderOnly:
     """A randomly initialized encoder; its embedding may have more rows than its tokenizer has tokens."""
     torch.manual_seed(config.train.seed)
     return build_encoder(config.model, config.data.vocab_size, pad)
 
 
-def new_embedding_model(config: Config, tokenizer: TextTokenizer) -> EncoderOnly:
-    """A randomly initialized encoder whose mean states are vectors of texts; it predicts nothing."""
+def new_embedding_model(config: Config, tokenizer: TextTokenizer) -> EncoderOnly | DecoderOnly:
+    """A randomly initialized model whose mean states are vectors of texts; it predicts nothing."""
     torch.manual_seed(config.train.seed)
     tied = config.model.model_copy(update={"tie_embeddings": True, "output_bias": False})
-    model = build_encoder(tied, count_embeddings(config, tokenizer), tokenizer.pad_id, pooling="mean")
-    if model.output.weight is not model.encoder.embedding.tokens.weight:  # narrower, beside its positions
+    build_stack = build_decoder if config.model.architecture == "decoder" else build_encoder
+    model = build_stack(tied, count_embeddings(config, tokenizer), tokenizer.pad_id, pooling="mean")
+    if model.output.weight is not model.stack.embedding.tokens.weight:  # narrower, beside its positions
         model.output.requires_grad_(False)
     return model
 

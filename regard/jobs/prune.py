@@ -31,7 +31,7 @@ from regard.inspection.pruning.order import (
 )
 from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, load_tokenizers, new_model
-from regard.jobs.run_kind import find_task, refuse
+from regard.jobs.run_kind import has_cross_attention, refuse
 from regard.jobs.train.events import Note
 from regard.jobs.train.training_data import find_training_store
 from regard.metrics import Score, choose_tokenization, corpus_bleu
@@ -161,7 +161,7 @@ def _prune(
     staged: StagedRun, folder: Path, pairs: Sequence[Pair], options: PruneOptions
 ) -> Iterator[Note | PruneResult]:
     translator = load(folder, options.device)
-    model, init_run = translator.model, runs.open_run(folder)
+    model, init_run = translator.encoder_decoder, runs.open_run(folder)
     num_given, pairs = len(pairs), _filter_by_length(translator, pairs)
     if len(pairs) < num_given:
         yield Note(f"{num_given - len(pairs)} of {num_given} pairs are longer than {MAX_TOKENS} tokens and left out")
@@ -303,7 +303,7 @@ def _measure_footprint(translator: Translator, config: Config, pairs: Sequence[P
     ids = [source.encode([pair.source for pair in pairs]), target.encode(_references(pairs))]
     lengths = MeanLengths(*(sum(map(len, side)) / len(side) + 1 for side in ids))
     return ModelFootprint(
-        heads=sum(site.attention.heads for site in attention_sites(translator.model)),
+        heads=sum(site.attention.heads for site in attention_sites(translator.encoder_decoder)),
         parameters=count_parameters(translator.model),
         flops=training_flops(config.model, target.vocab_size, lengths) / 3,  # of which one third is the forward pass
         seconds=seconds,
@@ -360,5 +360,5 @@ def _references(pairs: Sequence[Pair]) -> list[str]:
 
 def require_translator(config: Config, folder: Path) -> None:
     """Refuse a run that does not translate."""
-    if find_task(config) != "translate":
+    if not has_cross_attention(config):
         raise refuse(Run(folder), config, "be pruned: pruning is measured in BLEU")

@@ -13,6 +13,7 @@ from regard.jobs.look.heads import find_trained_aligner
 from regard.jobs.tasks.reporting.curves import flatten_settings
 from regard.languages import split_words
 from regard.model.modules import count_parameters
+from regard.model.transformer import EncoderDecoder
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -72,10 +73,9 @@ def write_report(
         bins=20,
         limits=(0, 100),
     ).with_name("sentences")
-    trained_aligner = find_trained_aligner(run)
-    attention_charts = [
-        draw_mean_attention(matrix, trained_aligner) for matrix in _select_attention(translator, evaluation.sentences)
-    ]
+    trained_aligner, has_cross_attention = find_trained_aligner(run), isinstance(translator.model, EncoderDecoder)
+    shown = _select_attention(translator, evaluation.sentences) if has_cross_attention else []
+    attention_charts = [draw_mean_attention(matrix, trained_aligner) for matrix in shown]
     for chart in track([*charts, chrf_histogram, *attention_charts], "drawing charts"):
         chart.save(run.charts)
     steps = [record for record in records if isinstance(record, Step)]
@@ -90,7 +90,7 @@ def write_report(
         Section(
             "Attention",
             [Figure(attention_chart, _ATTENTION_CAPTION) for attention_chart in attention_charts]
-            or [Paragraph("No sentence contains a word.")],
+            or [Paragraph(_NO_ATTENTION if has_cross_attention else _NO_CROSS_ATTENTION)],
         ),
         Section("Settings", [DefinitionList(flatten_settings(config))]),
     ]
@@ -99,6 +99,8 @@ def write_report(
         write_page(run.report, render_page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
 
 
+_NO_ATTENTION = "No sentence contains a word."
+_NO_CROSS_ATTENTION = "The model is a decoder that reads source and target as one sequence: it has no cross-attention."
 _FIRST_CAPTION = f"The first {SHOWN_SENTENCES} sentences, not cherry-picked."
 _ATTENTION_CAPTION = (
     "Cross-attention, averaged over all layers and heads: each row is a target word, each column a source word that it "

@@ -61,8 +61,14 @@ def describe(config: Config) -> str:
 
 
 def is_imported(config: Config) -> bool:
-    """Whether a run is a single stack that no task has trained."""
-    return config.task == "translate" and config.model.architecture in IMPORTED
+    """Whether a run is a single stack that no task has trained; a decoder that translates was trained on files."""
+    is_single = config.task == "translate" and config.model.architecture in IMPORTED
+    return is_single and not config.joins_source_and_target
+
+
+def has_cross_attention(config: Config) -> bool:
+    """Whether a run writes a text for another with an encoder and a decoder, and not with a decoder alone."""
+    return find_task(config) in ("translate", "summarize") and config.model.architecture == "encoder-decoder"
 
 
 def use_command(task: str, folder: str) -> str:

@@ -23,6 +23,8 @@ from regard.model.single_stack import (
     LastTokenPooling,
     MeanPooling,
     Pooler,
+    SourceTargetDecoder,
+    TextEncoderDecoder,
 )
 from regard.model.transformer import EncoderDecoder, NoTokenTypes, TokenEmbedding, TransformerStack
 from regard.model.variants import GatedFeedForward, RMSNorm, TokenTypes, gelu_tanh, hard_attention
@@ -48,13 +50,22 @@ LABEL_STD = 0.02  # of the weights of fresh labels, all about equally likely at 
 
 def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: int) -> EncoderDecoder:
     """A fresh encoder-decoder for vocabularies of these sizes; `joint`: both sides share one vocabulary."""
-    source, target = _StackParts(c, "encoder"), _StackParts(c, "decoder")
-    target_table = _token_table(target_size, target.embedding_width)
-    shared = c.tie_embeddings and joint and source.embedding_width == target.embedding_width
-    source_table = target_table if shared else _token_table(source_size, source.embedding_width)
-    encoder = TransformerStack(source.embedding(source_table), source.layers(_encoder_layer), _final_norm(c))
-    decoder = TransformerStack(target.embedding(target_table), target.layers(_decoder_layer), _final_norm(c))
+    encoder, decoder, target_table = _both_stacks(c, source_size, target_size, joint)
     return EncoderDecoder(encoder, decoder, _projection(c, target_table), pad)
+
+
+def build_source_target_decoder(c: ModelConfig, vocab_size: int, pad: int) -> SourceTargetDecoder:
+    """A fresh decoder that reads source and target as one sequence, of one vocabulary."""
+    return SourceTargetDecoder(*_single_stack(c, "decoder", vocab_size, None), pad)
+
+
+def build_text_encoder_decoder(
+    c: ModelConfig, vocab_size: int, pad: int, num_labels: int | None = None, pooling: str | None = None
+) -> TextEncoderDecoder:
+    """A fresh encoder and decoder that read the same text. With `num_labels`, its output predicts labels."""
+    encoder, decoder, table = _both_stacks(c, vocab_size, vocab_size, joint=True)
+    projection = _projection(c, table) if num_labels is None else _label_projection(c, num_labels)
+    return TextEncoderDecoder(encoder, decoder, projection, pad, POOLINGS[pooling or "last"](c.dim))
 
 
 def build_encoder(
@@ -70,6 +81,19 @@ def build_decoder(
 ) -> DecoderOnly:
     """A fresh causal language model. With `num_labels`, its output predicts labels instead of tokens."""
     return DecoderOnly(*_single_stack(c, "decoder", vocab_size, num_labels), pad, POOLINGS[pooling or "last"](c.dim))
+
+
+def _both_stacks(
+    c: ModelConfig, source_size: int, target_size: int, joint: bool
+) -> tuple[TransformerStack, TransformerStack, nn.Embedding]:
+    """Encoder and decoder, and the table of target tokens."""
+    source, target = _StackParts(c, "encoder"), _StackParts(c, "decoder")
+    target_table = _token_table(target_size, target.embedding_width)
+    shared = c.tie_embeddings and joint and source.embedding_width == target.embedding_width
+    source_table = target_table if shared else _token_table(source_size, source.embedding_width)
+    encoder = TransformerStack(source.embedding(source_table), source.layers(_encoder_layer), _final_norm(c))
+    decoder = TransformerStack(target.embedding(target_table), target.layers(_decoder_layer), _final_norm(c))
+    return encoder, decoder, target_table
 
 
 def _single_stack(

@@ -1,9 +1,10 @@
-"""The same layers as an encoder without a decoder, and as a decoder without a source; how their states are pooled."""
+"""The same layers as an encoder alone, as a decoder alone, and as both reading one text; how states are pooled."""
 
 import torch
 from torch import Tensor, nn
 
 from regard.model import masks
+from regard.model.layers import EncoderOutput
 from regard.model.projection import Projection
 from regard.model.transformer import TransformerStack
 
@@ -94,3 +95,76 @@ class DecoderOnly(nn.Module):
         position_ids = masks.position_ids_of(ids) if position_ids is None else position_ids
         attn_mask = masks.causal_padding_mask(ids, self.pad)
         return self.decoder(ids, attn_mask, position_ids, token_type_ids=token_type_ids)
+
+
+class TextEncoderDecoder(nn.Module):
+    """An encoder and a decoder that read the same text, as BART classifies.  Lewis et al. 2020.
+
+    The state of a token in the decoder depends on the whole text, through cross-attention.
+    """
+
+    def __init__(
+        self,
+        encoder: TransformerStack,
+        decoder: TransformerStack,
+        output: Projection,
+        pad: int,
+        pool: nn.Module | None = None,
+    ):
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+        self.output = output
+        self.pad = pad
+        self.pool = pool or LastTokenPooling()
+
+    @property
+    def stack(self) -> TransformerStack:
+        """The stack whose states are the model's."""
+        return self.decoder
+
+    def forward(self, ids: Tensor, position_ids: Tensor | None = None, token_type_ids: Tensor | None = None) -> Tensor:
+        """The decoder's states (B, T, D) of ids (B, T)."""
+        position_ids = masks.position_ids_of(ids) if position_ids is None else position_ids
+        attn_mask = masks.padding_mask(ids, self.pad)
+        states = self.encoder(ids, attn_mask, position_ids, token_type_ids=token_type_ids)
+        source = EncoderOutput(states, attn_mask, position_ids)
+        causal_mask = masks.causal_padding_mask(ids, self.pad)
+        return self.decoder(ids, causal_mask, position_ids, source, token_type_ids)
+
+
+class SourceTargetDecoder(nn.Module):
+    """A decoder alone that reads a source, its end, a mark, and the target as one sequence.
+
+    Every token attends to those before it, those of the source too. A mask is needed for padding only, which follows.
+    """
+
+    causal = True
+
+    def __init__(self, decoder: TransformerStack, output: Projection, pad: int):
+        super().__init__()
+        self.decoder = decoder
+        self.output = output
+        self.pad = pad
+
+    @property
+    def stack(self) -> TransformerStack:
+        return self.decoder
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """States (B, T, D) that predict the token after each of target (B, T), which begins with the mark."""
+        ids, _ = join_sequences(source, target, self.pad)  # (B, J)
+        states = self.decoder(ids, masks.causal_padding_mask(ids, self.pad), masks.position_ids_of(ids))
+        lengths = (source != self.pad).sum(dim=1)  # (B,)
+        columns = lengths[:, None] + masks.position_ids_of(target)  # (B, T); those of padding are not used
+        index = columns.clamp(max=ids.shape[1] - 1)[:, :, None].expand(-1, -1, states.shape[2])
+        return states.gather(1, index)
+
+
+def join_sequences(source: Tensor, target: Tensor, pad: int) -> tuple[Tensor, Tensor]:
+    """Rows of source (B, S) and target (B, T) as one, padding at the end: ids (B, J), and which are the target's."""
+    ids = torch.cat((source, target), dim=1)
+    order = (ids == pad).to(torch.uint8).argsort(dim=1, stable=True)
+    order = order[:, : int((ids != pad).sum(dim=1).max())]
+    joined = ids.gather(1, order)
+    return joined, (order >= source.shape[1]) & (joined != pad)

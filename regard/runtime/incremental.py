@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.model.layers import DecoderLayer, EncoderLayer
-from regard.model.single_stack import DecoderOnly
+from regard.model.single_stack import DecoderOnly, SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import AttentionMask, decode_heads, prefill_heads
 from regard.runtime.kv_cache import KVCache
@@ -25,7 +25,9 @@ COLUMNS_PER_RESERVE = 16  # tokens for which memory is reserved at a time
 class IncrementalDecoder:
     """A model prepared for decoding; later changes of its weights have no effect."""
 
-    def __init__(self, model: EncoderDecoder | DecoderOnly, linear_factory: LinearFactory = dense_linear):
+    def __init__(
+        self, model: EncoderDecoder | DecoderOnly | SourceTargetDecoder, linear_factory: LinearFactory = dense_linear
+    ):
         self.model = model
         self.linears = PreparedLinears(linear_factory)
         self.layers: list[DecoderLayer | EncoderLayer] = list(model.decoder.layers)  # type: ignore[arg-type]
@@ -121,11 +123,11 @@ class DecodingBatch:
             kv_cache.clear(slice(old_count * self.rows_per_sentence, None), slice(self._length))
 
     def prefill(self, prompts: Sequence[Sequence[int]]) -> Tensor:
-        """Fill an empty batch of a language model with prompts, one a row -> logits of their next tokens (R, V).
+        """Fill an empty batch of a decoder alone with prompts -> logits of their next tokens (N, V).
 
-        Prompts end in the same column; a shorter one starts later.
+        Prompts end in the same column; a shorter one starts later. All rows of a sentence begin with its prompt.
         """
-        assert not len(self) and self.rows_per_sentence == 1
+        assert not len(self)
         length, device = max(map(len, prompts)), self._start.device
         starts = [length - len(prompt) for prompt in prompts]
         rows = [[0] * start + list(prompt) for start, prompt in zip(starts, prompts, strict=True)]
@@ -133,7 +135,15 @@ class DecodingBatch:
         self._starts_at_zero = not any(starts)
         self._reserve(columns=length)
         x = self._forward(torch.tensor(rows, device=device), self._prompt_positions(length))
+        self._repeat_rows()
         return self._project(x.view(len(rows), length, -1)[:, -1])
+
+    def _repeat_rows(self) -> None:
+        """Give every sentence as many rows as it is decoded with, from the one that it has."""
+        if self.rows_per_sentence > 1:
+            for kv_cache in self._kv_caches:
+                kv_cache.repeat(len(self._start), self.rows_per_sentence)
+            self._start = self._start.repeat_interleave(self.rows_per_sentence)
 
     def step(self, last_tokens: Tensor) -> Tensor:
         """The last token of each row (R,) -> logits of the next (R, V)."""

@@ -31,6 +31,10 @@ class KVCache:
         for store, new in zip(self._stores, (k, v), strict=True):
             store[rows, :, columns] = new
 
+    def repeat(self, rows: int, times: int) -> None:
+        """Replace the first rows by as many copies of each."""
+        self._stores = [store[:rows].repeat_interleave(times, dim=0) for store in self._stores]
+
     def clear(self, rows: slice, columns: slice) -> None:
         """Zero cells that are masked: a masked weight is 0, but 0 · nan is nan."""
         for store in self._stores:

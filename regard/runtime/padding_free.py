@@ -15,10 +15,18 @@ from regard.kernels import FastDropout, NoDropout, PaddingLayout, pack_heads, un
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
 from regard.model.layers import DecoderLayer, EncoderLayer, Residual, Sublayer
-from regard.model.single_stack import DecoderOnly, EncoderOnly
+from regard.model.single_stack import (
+    DecoderOnly,
+    EncoderOnly,
+    SourceTargetDecoder,
+    TextEncoderDecoder,
+    join_sequences,
+)
 from regard.model.transformer import EncoderDecoder, TokenEmbedding, TransformerStack
 from regard.runtime.attention import AttentionMask, attend_heads
 from regard.runtime.linears import Linears, LiveLinears
+
+SomeModel = EncoderDecoder | EncoderOnly | DecoderOnly | SourceTargetDecoder | TextEncoderDecoder
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class PackedStates(NamedTuple):
 class PaddingFreeStack:
     """A model of one stack as a function from padded ids (B, T) to the states (N, D) of its tokens."""
 
-    def __init__(self, model: EncoderOnly | DecoderOnly, linears: Linears | None = None):
+    def __init__(self, model: EncoderOnly | DecoderOnly | SourceTargetDecoder, linears: Linears | None = None):
         self.model = model
         self.linears = linears or LiveLinears()
 
@@ -73,10 +81,38 @@ class PaddingFreeStack:
         return PackedStates(forward_pass.stack_states(self.model.stack, ids, side, token_type_ids), side.layout)
 
 
+class PaddingFreeText:
+    """An encoder and a decoder that read the same text, with the interface of `PaddingFreeStack`."""
+
+    def __init__(self, model: TextEncoderDecoder, linears: Linears | None = None):
+        self.model = model
+        self.linears = linears or LiveLinears()
+
+    def __call__(self, ids: Tensor, token_type_ids: Tensor | None = None) -> PackedStates:
+        forward_pass = _ForwardPass(self.model, self.linears)
+        source_side = forward_pass.make_side(ids, bidirectional=True)
+        target_side = forward_pass.make_side(ids, bidirectional=False)
+        source_kv = forward_pass.encode(ids, source_side)
+        return PackedStates(forward_pass.decode(ids, target_side, source_kv, source_side), target_side.layout)
+
+
+class PaddingFreeSequence:
+    """A decoder that reads source and target as one sequence, with the interface of `PaddingFreeForward`."""
+
+    def __init__(self, model: SourceTargetDecoder, linears: Linears | None = None):
+        self.pad = model.pad
+        self.stack = PaddingFreeStack(model, linears)
+
+    def __call__(self, source: Tensor, target: Tensor) -> Tensor:
+        ids, is_target = join_sequences(source, target, self.pad)
+        states, layout = self.stack(ids)
+        return states[layout.pack(is_target)]
+
+
 class _StackPass:
     """One forward pass through stacks without a source, with the dropout that belongs to it."""
 
-    def __init__(self, model: EncoderDecoder | EncoderOnly | DecoderOnly, linears: Linears):
+    def __init__(self, model: SomeModel, linears: Linears):
         self.model = model
         self.linears = linears
         self.dropout = FastDropout() if model.training else NoDropout()
@@ -136,9 +172,9 @@ class _StackPass:
 class _ForwardPass(_StackPass):
     """One forward pass of an encoder-decoder."""
 
-    model: EncoderDecoder
+    model: EncoderDecoder | TextEncoderDecoder
 
-    def __init__(self, model: EncoderDecoder, linears: Linears, scored_layer: int | None = None):
+    def __init__(self, model: EncoderDecoder | TextEncoderDecoder, linears: Linears, scored_layer: int | None = None):
         super().__init__(model, linears)
         self.scored_attn = None if scored_layer is None else model.decoder.layers[scored_layer].cross_attn
         self.scores: Tensor | None = None

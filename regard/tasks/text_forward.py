@@ -1,4 +1,4 @@
-"""The states of texts, by a model of one stack."""
+"""The states of texts, by a model of any architecture."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,12 +7,14 @@ from torch import Tensor
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.errors import DataError
 from regard.kernels import PaddingLayout
-from regard.model.single_stack import DecoderOnly, EncoderOnly
+from regard.model.single_stack import DecoderOnly, EncoderOnly, TextEncoderDecoder
 from regard.model.variants import TokenTypes
 from regard.runtime.attention import use_fused_attention
-from regard.runtime.padding_free import PackedStates, PaddingFreeStack
+from regard.runtime.padding_free import PackedStates, PaddingFreeStack, PaddingFreeText
 
 SingleStack = EncoderOnly | DecoderOnly
+TextModel = SingleStack | TextEncoderDecoder
+"""What reads one text; of an encoder-decoder, both stacks do."""
 StackForward = Callable[[Tensor, Tensor | None], PackedStates]
 """Padded ids (B, T) and their token types -> the states of all tokens."""
 InputText = str | tuple[str, str]
@@ -22,7 +24,7 @@ InputText = str | tuple[str, str]
 class PaddedStack:
     """The forward pass of a model on padded batches, with the interface of `PaddingFreeStack`."""
 
-    def __init__(self, model: SingleStack):
+    def __init__(self, model: TextModel):
         use_fused_attention(model)
         self.model = model
 
@@ -31,16 +33,18 @@ class PaddedStack:
         return PackedStates(layout.pack(self.model(ids, token_type_ids=token_type_ids)), layout)
 
 
-def make_forward(model: SingleStack, padding_free: bool) -> StackForward:
-    return PaddingFreeStack(model) if padding_free else PaddedStack(model)
+def make_forward(model: TextModel, padding_free: bool) -> StackForward:
+    if not padding_free:
+        return PaddedStack(model)
+    return PaddingFreeText(model) if isinstance(model, TextEncoderDecoder) else PaddingFreeStack(model)
 
 
-def pool_states(model: SingleStack, packed: PackedStates, attention_mask: Tensor) -> Tensor:
+def pool_states(model: TextModel, packed: PackedStates, attention_mask: Tensor) -> Tensor:
     """One state for each text: (B, D)."""
     return model.pool(packed.layout.pad(packed.states), attention_mask)
 
 
-def has_token_types(model: SingleStack) -> bool:
+def has_token_types(model: TextModel) -> bool:
     """Whether the model tells two texts apart by token types."""
     token_types = model.stack.embedding.token_types
     return isinstance(token_types, TokenTypes) and len(token_types.table) > 1

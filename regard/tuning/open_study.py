@@ -107,10 +107,10 @@ def create_study(study: Study, folder: Path) -> StudyWorker:
     study_folder = StudyFolder(folder)
     exists = _check_folder(study_folder, study)
     study.task.require_files(study.base)
-    if study.seeds > 1 and not study.base.data.dev:
+    if study.seeds > 1 and not study.base.data.dev and study.base.data.split_seed is None:
         raise ConfigError(
             f"seeds = {study.seeds} without dev {study.task.example}s: each seed would hold out different ones of the "
-            f"training files and be scored on them; give --dev, or set base.data.dev"
+            f"training files and be scored on them; give --dev, or set base.data.dev or base.data.split_seed"
         )
     url = study.storage or storages.sqlite_url(study_folder.database)
     is_new = _make_folder(folder, private=bool(study.storage))

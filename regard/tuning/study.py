@@ -33,7 +33,7 @@ from regard.tuning.space import (
 
 DEFAULT_TRIALS = 16
 MAX_TRIALS = 100_000
-FIXED_SETTINGS = ("task", "data.train", "data.dev", "data.test", "train.seed", "train.init_from")
+FIXED_SETTINGS = ("task", "data.train", "data.dev", "data.test", "data.split_seed", "train.seed", "train.init_from")
 """Settings that no study may vary."""
 
 

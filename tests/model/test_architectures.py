@@ -1,4 +1,4 @@
-"""The same layers as an encoder alone and as a language model alone."""
+"""The same layers as an encoder alone, as a decoder alone, and as both over one text."""
 
 import pytest
 import torch
@@ -6,7 +6,15 @@ from torch.testing import assert_close
 
 from regard.config import ModelConfig
 from regard.data.tokenizers.tokenizer import PAD
-from regard.model.build import POOLINGS, build_decoder, build_encoder
+from regard.model.build import (
+    POOLINGS,
+    build,
+    build_decoder,
+    build_encoder,
+    build_source_target_decoder,
+    build_text_encoder_decoder,
+)
+from regard.model.single_stack import DecoderOnly, join_sequences
 from regard.model.taps import record
 from tests.model.conftest import SCHEMES, V, padded_rows, positions
 
@@ -66,7 +74,7 @@ def test_a_pooler_is_one_more_layer_over_the_first_token():
     assert torch.equal(wake(build_encoder(config("none"), V, PAD)).pool(states, real), states[:, 0])
 
 
-@pytest.mark.parametrize("make", [build_encoder, build_decoder])
+@pytest.mark.parametrize("make", [build_encoder, build_decoder, build_text_encoder_decoder])
 @pytest.mark.parametrize("pooling", [None, *POOLINGS])
 def test_a_text_has_one_state_however_it_is_padded(make, pooling):
     model, lengths = wake(make(config("rotary"), V, PAD, 5, pooling)), [3, 11, 7, 1]
@@ -109,3 +117,34 @@ def test_tables_are_tied_unless_asked(make):
     assert make(config("none"), V, PAD).output.weight.shape == (V, 22)
     tied, untied = make(config("none"), V, PAD), make(config("none", tie_embeddings=False), V, PAD)
     assert sum(p.numel() for p in untied.parameters()) - sum(p.numel() for p in tied.parameters()) == V * 22
+
+
+def test_a_text_in_both_stacks_is_its_own_source(ids):
+    """As the encoder-decoder of translation computes it, with the text on both sides."""
+    model, text = wake(build_text_encoder_decoder(config("learned"), V, PAD)), padded_rows([3, 11, 7])
+    whole = build(config("learned"), V, V, joint=True, pad=PAD).double().eval()
+    whole.load_state_dict(model.state_dict())
+    assert_close(model(text), whole(text, text))
+    other = text.clone()
+    other[1, 10] = (text[1, 10] - 4 + 1) % (V - 4) + 4
+    assert not torch.allclose(model(other)[1, 0], model(text)[1, 0])  # through cross-attention
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "learned", "rotary", "t5"])
+def test_source_and_target_are_one_sequence_without_padding_between(name: str, ids):
+    model = wake(build_source_target_decoder(config(name), V, PAD))
+    alone = DecoderOnly(model.decoder, model.output, PAD)
+    lengths = [3, 11, 7], [5, 2, 13]
+    source, target = (padded_rows(side) for side in lengths)
+    states = model(source, target)
+    assert states.shape == (3, 13, 22)
+    for row, (s, t) in enumerate(zip(*lengths, strict=True)):
+        expected = alone(torch.cat((source[row, :s], target[row, :t]))[None])[0, s:]
+        assert_close(states[row, :t], expected)
+
+
+def test_joined_rows_keep_their_order_and_say_which_tokens_are_the_targets():
+    source, target = torch.tensor([[5, 6, 7], [8, PAD, PAD]]), torch.tensor([[9, PAD], [10, 11]])
+    joined, is_target = join_sequences(source, target, PAD)
+    assert joined.tolist() == [[5, 6, 7, 9], [8, 10, 11, PAD]]
+    assert is_target.tolist() == [[False, False, False, True], [False, True, True, False]]

@@ -1,4 +1,4 @@
-"""Small models of one stack in float64, a tokenizer, and words of prime numbers."""
+"""Small models that read one text, in float64, a tokenizer, and words of prime numbers."""
 
 from collections.abc import Callable
 
@@ -8,13 +8,17 @@ from regard.config import ModelConfig
 from regard.data.tokenizers.text_tokenizer import MASK_TOKEN, SentencePieceText
 from regard.data.tokenizers.tokenizer import train_tokenizer
 from regard.data.tokenizers.wordpiece import WordPiece, from_vocab
-from regard.model.build import build_decoder, build_encoder
-from regard.model.single_stack import DecoderOnly, EncoderOnly
+from regard.model.build import build_decoder, build_encoder, build_text_encoder_decoder
+from regard.tasks.text_forward import TextModel
 
 WORDS = ["the", "kings", "sleep", "cats", "see", "a", "dog", ".", "été", "Paris"]
 TEXTS = ["the kings sleep .", "cats see a dog", "Paris sleeps in été .", "a b c d e f g"] * 5
 TOKENIZER = SentencePieceText(train_tokenizer(TEXTS, 307, "bpe", (MASK_TOKEN,)))
-BUILDERS: dict[str, Callable[..., EncoderOnly | DecoderOnly]] = {"encoder": build_encoder, "decoder": build_decoder}
+BUILDERS: dict[str, Callable[..., TextModel]] = {
+    "encoder": build_encoder,
+    "decoder": build_decoder,
+    "encoder-decoder": build_text_encoder_decoder,
+}
 
 
 def make_wordpiece() -> WordPiece:
@@ -23,7 +27,7 @@ def make_wordpiece() -> WordPiece:
 
 def make_stack(
     num_labels: int, stack: str = "encoder", vocab_size: int = TOKENIZER.vocab_size, pooling: str = "mean", **settings
-) -> EncoderOnly | DecoderOnly:
+) -> TextModel:
     torch.manual_seed(3)
     config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, "dropout": 0.0, **settings})
     model = BUILDERS[stack](config, vocab_size, 0, num_labels, pooling).double()

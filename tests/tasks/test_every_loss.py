@@ -64,7 +64,7 @@ def of_texts(kind: str) -> Callable[..., LossModule]:
 
 KINDS = {
     "translate": Kind(
-        lambda padding_free, stack, **settings: translate.make_loss_module(0.1, padding_free, **settings),
+        lambda padding_free, stack, **settings: translate.make_loss_module(0.1, padding_free, stack, **settings),
         translate.make_batch,
         TASK_ARCHITECTURES["translate"],
     ),
@@ -78,7 +78,9 @@ KINDS = {
     "masked-lm": Kind(of_tokens(MaskedLMLoss), make_masks, TASK_ARCHITECTURES["masked-lm"]),
     **{
         name: Kind(
-            of_texts(kind), lambda lengths, kind=kind: classify.make_batch(kind, lengths), ("encoder", "decoder")
+            of_texts(kind),
+            lambda lengths, kind=kind: classify.make_batch(kind, lengths),
+            TASK_ARCHITECTURES["classify"][: 3 if name == "classify" else 2],
         )
         for name, kind in (("classify", "one"), ("classify, balanced", "balanced"), ("classify, several", "several"))
     },

@@ -6,16 +6,20 @@ import torch
 from regard.config import ModelConfig
 from regard.data.batch import Batch, collate
 from regard.data.tokenizers.tokenizer import PAD
-from regard.model.build import build
+from regard.model.build import build, build_source_target_decoder
 from regard.tasks.translate.loss import TranslationLoss
 
 V = 23
 
 
-def make_loss_module(smoothing: float = 0.1, padding_free: bool = False, **settings) -> TranslationLoss:
+def make_loss_module(
+    smoothing: float = 0.1, padding_free: bool = False, stack: str = "encoder-decoder", **settings
+) -> TranslationLoss:
     torch.manual_seed(3)
     config = ModelConfig(**{"dim": 22, "heads": 2, "ffn": 13, "layers": 2, "dropout": 0.0, **settings})
-    return TranslationLoss(build(config, V, V, joint=True, pad=PAD).double(), smoothing, padding_free)
+    is_decoder = stack == "decoder"
+    model = build_source_target_decoder(config, V, PAD) if is_decoder else build(config, V, V, joint=True, pad=PAD)
+    return TranslationLoss(model.double(), smoothing, padding_free)
 
 
 def make_batch(lengths: list[int], seed: int = 5) -> Batch:

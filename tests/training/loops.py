@@ -9,7 +9,9 @@ from regard.data.batch import Batches, TranslationCollator
 from regard.data.store import Corpus, open_corpus, write_ids, write_texts
 from regard.data.tokenizers.tokenizer import PAD, Tokenizers, train_tokenizer
 from regard.formats import Pair
-from regard.model.build import build
+from regard.model.build import build, build_source_target_decoder
+from regard.model.single_stack import SourceTargetDecoder
+from regard.model.transformer import EncoderDecoder
 from regard.tasks.translate.loss import TranslationLoss
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.ema import build_ema
@@ -37,11 +39,16 @@ def write_corpus(folder: Path) -> tuple[Corpus, Tokenizers]:
     return open_corpus(folder, "x", tokenizers), tokenizers
 
 
-def make_loop(corpus: tuple[Corpus, Tokenizers], c: TrainConfig, dropout: float = 0.0) -> TrainingLoop:
+def make_loop(
+    corpus: tuple[Corpus, Tokenizers], c: TrainConfig, dropout: float = 0.0, stack: str = "encoder-decoder"
+) -> TrainingLoop:
     torch.manual_seed(5)
     settings = ModelConfig(dim=22, heads=2, ffn=13, layers=1, dropout=dropout)
     size = corpus[1].source.vocab_size
-    model = build(settings, size, size, joint=True, pad=PAD).double()
+    if stack == "decoder":
+        model: EncoderDecoder | SourceTargetDecoder = build_source_target_decoder(settings, size, PAD).double()
+    else:
+        model = build(settings, size, size, joint=True, pad=PAD).double()
     return TrainingLoop(
         loss_module=TranslationLoss(model, 0.1),
         batches=Batches(corpus[0], TranslationCollator(corpus[1]), max_tokens=61, max_length=64, seed=c.seed),

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.errors import DataError
+from regard.errors import DataError, ModelError
 from regard.inspection.decisions.erasure import erasure_costs, masking_costs
 from regard.inspection.example import TokenizedText, build_text_example, pair_spans, tokenize_pair
 from regard.inspection.flow.rollout import attention_rollout
@@ -16,11 +16,12 @@ from regard.inspection.heads.statistics import FloatArray
 from regard.inspection.trace import attention_sites
 from regard.languages import word_spans
 from regard.model.modules import device_of, evaluation_mode
+from regard.model.single_stack import TextEncoderDecoder
 from regard.model.taps import record
 from regard.progress import track
 from regard.tasks.classify.classifier import Classification, Classifier
 from regard.tasks.text_batch import batch_by_length, pad_rows
-from regard.tasks.text_forward import InputText, has_token_types
+from regard.tasks.text_forward import InputText, SingleStack, has_token_types
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def attribute_tokens(
 def _attribute_batch(
     classifier: Classifier, rows: Sequence[Sequence[int]], label_ids: Sequence[int]
 ) -> list[TokenAttributions]:
-    model = classifier.model
+    model = _require_single_stack(classifier)
     ids = pad_rows(rows, model.pad).to(device_of(model))
     with evaluation_mode(model), torch.enable_grad(), record(model, "*.self_attn.weights") as activations:
         embeddings = _EmbeddingLeaf(model.stack.embedding.tokens)
@@ -176,6 +177,16 @@ def _attribute_batch(
         )
         for b, length in enumerate(map(len, rows))
     ]
+
+
+def _require_single_stack(classifier: Classifier) -> SingleStack:
+    """The model of a classifier, unless it reads a text in two stacks, whose attention is no path through one."""
+    if isinstance(classifier.model, TextEncoderDecoder):
+        raise ModelError(
+            "this classifier has an encoder and a decoder; decisions are explained for models with one of them: train "
+            "with model.architecture=encoder or decoder"
+        )
+    return classifier.model
 
 
 def token_types(classifier: Classifier, rows: Sequence[Sequence[int]]) -> Tensor | None:
@@ -220,7 +231,7 @@ def _to_array(values: Tensor) -> FloatArray:
 
 def attention_of_text(classifier: Classifier, side: TokenizedText) -> dict[str, FloatArray]:
     """The attention weights of each head (T, T) by its name, such as encoder.0.self.1."""
-    model = classifier.model
+    model = _require_single_stack(classifier)
     with evaluation_mode(model), torch.inference_mode(), record(model, "*.self_attn.weights") as activations:
         ids = torch.tensor([side.ids], device=device_of(model))
         model(ids, token_type_ids=token_types(classifier, [side.ids]))

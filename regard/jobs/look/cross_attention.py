@@ -46,7 +46,8 @@ def _compute_cross_attention_batch(
     sides = [(example.source, _target(example)) for example in examples]
     batch = collate([source.ids[:-1] for source, _ in sides], [target.ids[:-1] for _, target in sides])  # adds eos
     matrices = []
-    for (source, target), all_heads in zip(sides, cross_attention_weights(translator.model, batch), strict=True):
+    weights = cross_attention_weights(translator.encoder_decoder, batch)
+    for (source, target), all_heads in zip(sides, weights, strict=True):
         mean = all_heads.float().mean(dim=(0, 1)).cpu()  # (layers, H, T, S) -> (T, S)
         has_words = source.words and target.words
         word_weights = merge_subwords(mean, target, source) if has_words else torch.zeros(0, 0)

@@ -28,11 +28,12 @@ from regard.inspection.heads.patterns import TokenCounts
 from regard.inspection.text_readers import ModelOfTexts, TextReader
 from regard.inspection.trace import Model, attention_sites
 from regard.jobs.load import load, load_text_tokenizer, new_encoder, new_model
-from regard.jobs.run_kind import find_task, is_imported
+from regard.jobs.run_kind import find_task, has_cross_attention, is_imported, refuse
 from regard.jobs.tasks.registry import get_task, open_predictor
 from regard.jobs.tasks.single_text import SingleTextTask
 from regard.jobs.train.training_data import find_training_store
 from regard.model.modules import device_of
+from regard.model.single_stack import TextEncoderDecoder
 from regard.run import Run, open_run
 from regard.tasks.summarize.documents import pair_with_summary
 from regard.tasks.text_forward import SingleStack
@@ -65,7 +66,7 @@ class InspectedRun:
 
     @property
     def model(self) -> Model:
-        return self.task.model
+        return self.task.encoder_decoder if isinstance(self.task, Translator) else self.task.model
 
     @property
     def translates(self) -> bool:
@@ -148,8 +149,12 @@ def open_inspected_run(folder: Path, device: str = "cpu") -> InspectedRun:
     """Open a run of any task, or an imported encoder or language model."""
     run = open_run(folder)
     config = run.load_config()
-    if config.model.architecture == "encoder-decoder":
+    if config.joins_source_and_target:
+        raise refuse(run, config, "be inspected: it is a decoder alone, without cross-attention")
+    if has_cross_attention(config):
         return InspectedRun(run, config, load(folder, device, task=config.task))
+    if config.model.architecture == "encoder-decoder":
+        raise refuse(run, config, "be inspected: it reads a text in two stacks")
     predictor = open_predictor(folder, find_task(config), device)
     return InspectedRun(run, config, predictor, _single_text_task(config).make_reader(run, predictor))
 
@@ -159,7 +164,9 @@ def new_single_stack(run: Run, config: Config) -> SingleStack:
     if is_imported(config):
         return new_encoder(config, load_text_tokenizer(run).pad_id)
     task = _single_text_task(config)
-    return task.new_model(config, task.open_tokenizer(run), task.read_labels(run))
+    model = task.new_model(config, task.open_tokenizer(run), task.read_labels(run))
+    assert not isinstance(model, TextEncoderDecoder)  # which is not inspected
+    return model
 
 
 def _single_text_task(config: Config) -> SingleTextTask:

@@ -39,7 +39,7 @@ def write_labeled_sets(
     run.write_json(run.doctor, diagnosis.as_dict())
     clean = list(diagnosis.clean(track(read(c.train), "reading train")))
     fractions = held_out_fractions(config, len(clean))
-    split = _split(clean, config.train.seed, fractions, hold_out)
+    split = _split(clean, config.split_seed, fractions, hold_out)
     sets = ((name, store_example(clean[row])) for name, rows in split.rows.items() for row in rows.tolist())
     counts = store.write_sets(run.store, ("train", *fractions), sets)
     for name, files in (("dev", c.dev), ("test", c.test)):

@@ -1,8 +1,8 @@
-"""What the tasks share whose model has one stack and reads one text at a time."""
+"""What the tasks share whose model reads one text at a time."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,11 +28,11 @@ from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.jobs.train.training_data import open_sets, read_notes, read_texts_manifest
 from regard.metrics.labels.statistics import CountedScore
-from regard.model.build import build_decoder, build_encoder
+from regard.model.build import build_decoder, build_encoder, build_text_encoder_decoder
 from regard.progress import stage, track
 from regard.run import Run, atomic_write, open_run
 from regard.tasks.loss import LossModule
-from regard.tasks.text_forward import SingleStack
+from regard.tasks.text_forward import TextModel
 from regard.training.alarms import AlarmWords
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.validate import DevPredictor, Validator
@@ -46,6 +46,12 @@ if TYPE_CHECKING:
 SEPARATOR = "\x1e"
 """Between the parts of a stored example: two texts, several labels, words."""
 CHUNK = 2_000
+BUILDERS: Mapping[str, Callable[..., TextModel]] = {
+    "encoder": build_encoder,
+    "decoder": build_decoder,
+    "encoder-decoder": build_text_encoder_decoder,
+}
+"""By architecture."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class SingleTextData(TrainingData):
 
 
 class SingleTextTask(ABC):
-    """A task of a model with one stack. A subclass says what its examples, labels, losses and scores are."""
+    """A task of a model that reads one text. A subclass says what its examples, labels, losses and scores are."""
 
     name: str
     example: str
@@ -236,8 +242,8 @@ class SingleTextTask(ABC):
         torch.manual_seed(config.train.seed)
         num_labels = None if labels is None else self.count_outputs(tokenizer, labels)
         rows = count_embeddings(config, tokenizer)
-        build = build_decoder if config.model.architecture == "decoder" else build_encoder
-        model: SingleStack = build(config.model, rows, tokenizer.pad_id, num_labels, self.pooling(config))
+        build = BUILDERS[config.model.architecture]
+        model: TextModel = build(config.model, rows, tokenizer.pad_id, num_labels, self.pooling(config))
         return model
 
     def build_loss_factory(self, config: Config, data: SingleTextData, padding_free: bool) -> LossFactory:

@@ -90,9 +90,11 @@ def _create_run(
 def _require_architecture(config: Config) -> None:
     architectures = settings.TASK_ARCHITECTURES[config.task]
     if config.model.architecture not in architectures:
+        reason = settings.ARCHITECTURE_REASONS.get((config.task, config.model.architecture))
         raise ConfigError(
             f"model.architecture={config.model.architecture}: --task {config.task} trains models of the architecture "
-            f"{' or '.join(architectures)}; leave it out, or use --from with a run of that architecture"
+            f"{' or '.join(architectures)}{f' ({reason})' if reason else ''}; leave it out, or use --from with a run "
+            f"of that architecture"
         )
 
 

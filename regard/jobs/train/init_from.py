@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from regard import config as settings
-from regard.config import TASK_ARCHITECTURES, Config
+from regard.config import SOURCE_TARGET_TASKS, TASK_ARCHITECTURES, Config
 from regard.errors import ConfigError, RunError
 from regard.model import weights
 from regard.run import Run, atomic_write
@@ -69,14 +69,17 @@ def choose_architecture(init_run: Run, init_config: Config, config: Config) -> s
     """The architecture of a run of this task that begins with the weights of another: the same, or a part of it."""
     stacks = init_config.model.architecture
     parts = (stacks, *stacks.split("-"))
-    for architecture in TASK_ARCHITECTURES[config.task]:
+    needed = TASK_ARCHITECTURES[config.task]
+    if config.task in SOURCE_TARGET_TASKS and not init_config.joins_source_and_target:
+        needed = needed[:1]  # other decoders have read no source, nor the mark after it
+    for architecture in needed:
         if architecture in parts:
             return architecture
     fitting = [task for task, architectures in TASK_ARCHITECTURES.items() if {*architectures} & {*parts}]
     raise ConfigError(
         f"{init_run.folder}: has the architecture {stacks}, but --task {config.task} needs "
-        f"{' or '.join(TASK_ARCHITECTURES[config.task])}; leave out --from, or give a run that has such a part. "
-        f"It fits --task {', '.join(fitting)}"
+        f"{' or '.join(needed)}; leave out --from, or give a run that has such a part. It fits --task "
+        f"{', '.join(fitting)}"
     )
 
 

@@ -9,11 +9,17 @@ from torch import Tensor
 
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.model.modules import device_of, evaluation_mode
-from regard.runtime.padding_free import PaddingFreeStack
 from regard.tasks.classify.labels import LabelSet
 from regard.tasks.classify.loss import make_label_loss
 from regard.tasks.text_batch import batch_by_length, pad_rows
-from regard.tasks.text_forward import InputText, SingleStack, encode_inputs, has_token_types, pool_states
+from regard.tasks.text_forward import (
+    InputText,
+    TextModel,
+    encode_inputs,
+    has_token_types,
+    make_forward,
+    pool_states,
+)
 
 REJECTED = "?"
 DEFAULT_THRESHOLD = 0.5
@@ -87,7 +93,7 @@ class Classifier:
 
     def __init__(
         self,
-        model: SingleStack,
+        model: TextModel,
         tokenizer: TextTokenizer,
         labels: LabelSet,
         max_length: int,
@@ -108,7 +114,7 @@ class Classifier:
             else MostProbable()
         )
         self._loss = make_label_loss(model.output, labels)
-        self._forward = PaddingFreeStack(model)
+        self._forward = make_forward(model, padding_free=True)
         self._token_types = has_token_types(model)
 
     def log_probs(self, texts: Sequence[InputText]) -> Tensor:

@@ -11,7 +11,7 @@ from regard.tasks.classify.labels import LabelSet
 from regard.tasks.label_statistics import balance_classes
 from regard.tasks.loss import LossModule, LossTotals, TokenLoss
 from regard.tasks.text_batch import TextBatch
-from regard.tasks.text_forward import SingleStack, make_forward, pool_states
+from regard.tasks.text_forward import TextModel, make_forward, pool_states
 
 
 class WeightedLoss(TokenLoss):
@@ -62,9 +62,9 @@ def make_label_loss(
 class ClassificationLoss(LossModule):
     """The loss of the labels of texts."""
 
-    model: SingleStack
+    model: TextModel
 
-    def __init__(self, model: SingleStack, loss: TokenLoss, padding_free: bool = False):
+    def __init__(self, model: TextModel, loss: TokenLoss, padding_free: bool = False):
         super().__init__()
         self.model = model
         self.forward_path = make_forward(model, padding_free)

@@ -8,15 +8,16 @@ from torch import Tensor
 
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.model.modules import device_of, evaluation_mode
-from regard.model.single_stack import EncoderOnly, mean_pooling
+from regard.model.single_stack import mean_pooling
 from regard.runtime.attention import use_fused_attention
 from regard.tasks.text_batch import batch_by_length, pad_rows
+from regard.tasks.text_forward import SingleStack
 
 
 class Embedder:
     """A trained encoder that embeds texts as vectors of length 1, whose dot products are cosine similarities."""
 
-    def __init__(self, model: EncoderOnly, tokenizer: TextTokenizer, max_length: int):
+    def __init__(self, model: SingleStack, tokenizer: TextTokenizer, max_length: int):
         use_fused_attention(model)
         self.model = model
         self.tokenizer = tokenizer
@@ -36,7 +37,7 @@ class Embedder:
 
     def embed_tokens(self, texts: Sequence[str]) -> Tensor:
         """The mean of the embedding table's rows for the tokens of each text, of length 1: vectors without context."""
-        table = self.model.encoder.embedding.tokens.weight
+        table = self.model.stack.embedding.tokens.weight
         special_ids = self.tokenizer.special_ids
         rows = [[i for i in row if i not in special_ids] for row in self.tokenizer.encode(texts, self.max_length)]
         starts = torch.tensor([0, *map(len, rows[:-1])]).cumsum(0)

@@ -5,20 +5,19 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.kernels import gather_rows, keep_rows
-from regard.model.single_stack import EncoderOnly
 from regard.tasks.embed.batch import RelatedBatch
 from regard.tasks.embed.objectives import VectorObjective
 from regard.tasks.loss import LossModule, LossTotals
-from regard.tasks.text_forward import make_forward, pool_states
+from regard.tasks.text_forward import SingleStack, make_forward, pool_states
 
 
 class EmbeddingLoss(LossModule):
     """The objective that fits a batch, of pairs or of pairs with similarities, with the vectors of an encoder."""
 
-    model: EncoderOnly
+    model: SingleStack
 
     def __init__(
-        self, model: EncoderOnly, pairs: VectorObjective, similarities: VectorObjective, padding_free: bool = False
+        self, model: SingleStack, pairs: VectorObjective, similarities: VectorObjective, padding_free: bool = False
     ):
         super().__init__()
         self.model = model

@@ -8,6 +8,7 @@ from regard.decode import BeamSearch
 from regard.decode.limits import Limits
 from regard.formats import Pair
 from regard.formats.summaries import SummarizedDocument
+from regard.model.single_stack import SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.tasks.translate.translator import Translator
 
@@ -25,7 +26,7 @@ class Summarizer:
     alpha: float = 0.6
 
     @property
-    def model(self) -> EncoderDecoder:
+    def model(self) -> EncoderDecoder | SourceTargetDecoder:
         return self.translator.model
 
     @property

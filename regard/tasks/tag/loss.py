@@ -4,15 +4,15 @@ from torch import Tensor
 
 from regard.tasks.loss import LossModule, TokenLoss
 from regard.tasks.text_batch import IGNORED, TextBatch
-from regard.tasks.text_forward import SingleStack, make_forward
+from regard.tasks.text_forward import TextModel, make_forward
 
 
 class TaggingLoss(LossModule):
     """The loss of the tags of words. Only first tokens are projected."""
 
-    model: SingleStack
+    model: TextModel
 
-    def __init__(self, model: SingleStack, label_smoothing: float, padding_free: bool = False):
+    def __init__(self, model: TextModel, label_smoothing: float, padding_free: bool = False):
         super().__init__()
         self.model = model
         self.forward_path = make_forward(model, padding_free)

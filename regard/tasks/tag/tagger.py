@@ -11,12 +11,11 @@ from regard.data.store import Array
 from regard.data.tokenizers.text_tokenizer import EncodedWords, TextTokenizer
 from regard.languages.words import word_spans
 from regard.model.modules import device_of, evaluation_mode
-from regard.runtime.padding_free import PaddingFreeStack
 from regard.tasks.loss import TokenLoss
 from regard.tasks.tag.tags import TagSet
 from regard.tasks.tag.viterbi import viterbi
 from regard.tasks.text_batch import batch_by_length, pad_rows
-from regard.tasks.text_forward import SingleStack
+from regard.tasks.text_forward import TextModel, make_forward
 
 
 class Entity(NamedTuple):
@@ -79,14 +78,14 @@ def divide(sentences: Sequence[Sequence[str]], tokenizer: TextTokenizer, max_len
 class Tagger:
     """A trained model that tags words."""
 
-    def __init__(self, model: SingleStack, tokenizer: TextTokenizer, tags: TagSet, max_length: int):
+    def __init__(self, model: TextModel, tokenizer: TextTokenizer, tags: TagSet, max_length: int):
         self.model = model
         self.tokenizer = tokenizer
         self.tags = tags
         self.max_length = max_length
         """The maximum number of tokens that the model reads at once; a longer sentence is divided."""
         self._loss = TokenLoss(model.output, label_smoothing=0.0)
-        self._forward = PaddingFreeStack(model)
+        self._forward = make_forward(model, padding_free=True)
         self._transitions, self._starts = tags.transitions, tags.starts
 
     def log_probs(self, sentences: Sequence[Sequence[str]]) -> list[Array]:
@@ -139,5 +138,5 @@ class Tagger:
     def _token_states(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         """The states of sentences: (B, T, D)."""
         ids = pad_rows(rows, self.tokenizer.pad_id).to(device_of(self.model))
-        states, layout = self._forward(ids)
+        states, layout = self._forward(ids, None)
         return layout.pad(states)

@@ -3,10 +3,11 @@
 from torch import Tensor
 
 from regard.data.batch import Batch
+from regard.model.single_stack import SourceTargetDecoder
 from regard.model.taps import record
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import use_fused_attention
-from regard.runtime.padding_free import PaddingFreeForward
+from regard.runtime.padding_free import PaddingFreeForward, PaddingFreeSequence
 from regard.tasks.loss import ChunkedLoss, LossModule, TokenLoss
 from regard.tasks.translate.guided_alignment import GuidedAlignment
 
@@ -14,7 +15,7 @@ from regard.tasks.translate.guided_alignment import GuidedAlignment
 class PaddedForward:
     """The forward pass of a model on padded batches, with the interface of `PaddingFreeForward`."""
 
-    def __init__(self, model: EncoderDecoder):
+    def __init__(self, model: EncoderDecoder | SourceTargetDecoder):
         use_fused_attention(model)
         self.model = model
 
@@ -29,21 +30,31 @@ class PaddedForward:
         return states, activations[name][:, 0]
 
 
+TranslationForward = PaddedForward | PaddingFreeForward | PaddingFreeSequence
+
+
+def make_forward(model: EncoderDecoder | SourceTargetDecoder, padding_free: bool) -> TranslationForward:
+    """The function from padded source and target to the states of the target's tokens."""
+    if not padding_free:
+        return PaddedForward(model)
+    return PaddingFreeForward(model) if isinstance(model, EncoderDecoder) else PaddingFreeSequence(model)
+
+
 class TranslationLoss(LossModule):
     """The cross-entropy of the target tokens, and the guided alignment of one head in training."""
 
-    model: EncoderDecoder
+    model: EncoderDecoder | SourceTargetDecoder
 
     def __init__(
         self,
-        model: EncoderDecoder,
+        model: EncoderDecoder | SourceTargetDecoder,
         label_smoothing: float,
         padding_free: bool = False,
         guided_alignment: GuidedAlignment | None = None,
     ):
         super().__init__()
         self.model = model
-        self.forward_path = PaddingFreeForward(model) if padding_free else PaddedForward(model)
+        self.forward_path = make_forward(model, padding_free)
         self.loss = (ChunkedLoss if padding_free else TokenLoss)(model.output, label_smoothing)
         self.guided_alignment = guided_alignment
 
@@ -51,6 +62,7 @@ class TranslationLoss(LossModule):
         """The hidden states (N, D) of the real target tokens, and the guided alignment term of the objective."""
         if self.guided_alignment is None or not self.training:
             return self.forward_path(batch.source, batch.target_in), 0.0
+        assert not isinstance(self.forward_path, PaddingFreeSequence)  # which has no cross-attention to guide
         states, scores = self.forward_path.forward_with_scores(
             batch.source, batch.target_in, self.guided_alignment.layer
         )

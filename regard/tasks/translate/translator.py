@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,7 +16,7 @@ from regard.evaluation import TeacherForcingResult
 from regard.formats import Pair
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.positions import Positions
-from regard.model.single_stack import DecoderOnly
+from regard.model.single_stack import DecoderOnly, SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.runtime.attention import use_fused_attention
@@ -98,7 +99,7 @@ class ModelStepper:
         if self._batch is None:
             self._batch = self._decoder.new_batch(rows_per_sentence)
         new_sentences = range(self._next_sentence, self._next_sentence + count)
-        self._batch.admit(pad([[*self._sources[i], EOS] for i in new_sentences]).to(self._forbidden_ids.device))
+        self._read([[*self._sources[i], EOS] for i in new_sentences])
         self._active_sentences += new_sentences
         self._next_sentence += count
         return count
@@ -115,6 +116,11 @@ class ModelStepper:
         self._batch.select(rows)
         if num_finished := num_active - len(self._active_sentences):
             self._on_finish(num_finished)
+
+    def _read(self, sources: list[list[int]]) -> None:
+        """Add sentences with these sources to the batch."""
+        assert self._batch is not None
+        self._batch.admit(pad(sources).to(self._forbidden_ids.device))
 
     def _count_fitting(self, rows_per_sentence: int) -> int:
         """How many waiting sentences fit in, with this many rows each; at least one if none is active."""
@@ -138,7 +144,31 @@ class ModelStepper:
         )
 
 
-def max_output_length(model: EncoderDecoder | DecoderOnly) -> int:
+class PrefixStepper(ModelStepper):
+    """A decoder that reads each source before its translation: sentences are decoded together that begin together."""
+
+    def __init__(self, decoder: IncrementalDecoder, sources: Sequence[Sequence[int]], *args: Any, **options: Any):
+        super().__init__(decoder, sources, *args, **options)
+        longest = max((len(source) for source in sources), default=0) + 1
+        self.max_output_length = max(1, self.max_output_length - longest)
+
+    def admit(self, rows_per_sentence: int) -> int:
+        if self._active_sentences:
+            return 0
+        self._batch = None
+        return super().admit(rows_per_sentence)
+
+    def _read(self, sources: list[list[int]]) -> None:
+        assert self._batch is not None
+        self._batch.prefill(sources)
+
+    def _fits(self, count: int, rows_per_sentence: int, longest: int) -> bool:
+        """The cache holds the source, too, once for each row."""
+        attention_elements = count * longest**2 * self._decoder.max_heads
+        return attention_elements <= MAX_CACHE_ELEMENTS and super()._fits(count, rows_per_sentence, 2 * longest)
+
+
+def max_output_length(model: EncoderDecoder | DecoderOnly | SourceTargetDecoder) -> int:
     """The longest sequence that the decoder has positions for, in its embeddings and in its attention."""
     schemes = [module for module in model.decoder.modules() if isinstance(module, Positions)]
     return min(scheme.limit for scheme in schemes)
@@ -148,12 +178,22 @@ class Translator:
     """A model that translates text: one in training, or a finished one with a `prepared_decoder`."""
 
     def __init__(
-        self, model: EncoderDecoder, tokenizers: Tokenizers, prepared_decoder: IncrementalDecoder | None = None
+        self,
+        model: EncoderDecoder | SourceTargetDecoder,
+        tokenizers: Tokenizers,
+        prepared_decoder: IncrementalDecoder | None = None,
     ):
         use_fused_attention(model)
         self.model = model
+        self._stepper = ModelStepper if isinstance(model, EncoderDecoder) else PrefixStepper
         self.tokenizers = tokenizers
         self.prepared_decoder = prepared_decoder
+
+    @property
+    def encoder_decoder(self) -> EncoderDecoder:
+        """The model, where it has both stacks, with cross-attention between them."""
+        assert isinstance(self.model, EncoderDecoder)
+        return self.model
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
         """The best translation of each text, in the same order. An empty text stays empty."""
@@ -176,7 +216,7 @@ class Translator:
                 [ids[i] for i in rows],
                 self.tokenizers.target.decode,
             )
-            stepper = ModelStepper(decoder, sources, indices, on_finish=current.advance, surface=decode)
+            stepper = self._stepper(decoder, sources, indices, on_finish=current.advance, surface=decode)
             for i, hypotheses in zip(rows, search.search(stepper) if rows else (), strict=True):
                 if not hypotheses:
                     raise ModelError(NOT_FINITE)

@@ -38,7 +38,7 @@ from regard.tasks.classify.examples import input_of, restore_example, restore_la
 from regard.tasks.classify.labels import LabelSet
 from regard.tasks.classify.loss import ClassificationLoss, make_label_loss
 from regard.tasks.loss import LossModule
-from regard.tasks.text_forward import SingleStack, encode_inputs
+from regard.tasks.text_forward import TextModel, encode_inputs
 from regard.training.planning.single_stack_sizing import CLASSIFY_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
@@ -85,7 +85,7 @@ class DevLabels:
 
 @dataclass(frozen=True)
 class ClassifyTask(SingleTextTask):
-    """A text, or a pair of texts -> a label, or several, by an encoder or a decoder."""
+    """A text, or a pair of texts -> a label, or several, by a model of any architecture."""
 
     name: str = "classify"
     example: str = "text"
@@ -124,7 +124,7 @@ class ClassifyTask(SingleTextTask):
         return len(labels.labels)
 
     def pooling(self, config: Config) -> str:
-        default = "last" if config.model.architecture == "decoder" else "mean"
+        default = "mean" if config.model.architecture == "encoder" else "last"
         return default if config.classify.pooling == "auto" else config.classify.pooling
 
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
@@ -139,7 +139,7 @@ class ClassifyTask(SingleTextTask):
             max_length=config.data.max_length,
         )
 
-    def build_loss(self, model: SingleStack, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
+    def build_loss(self, model: TextModel, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
         loss = make_label_loss(model.output, data.labels, config.train.label_smoothing, config.classify.class_weights)
         return ClassificationLoss(model, loss, padding_free)
 
@@ -147,7 +147,7 @@ class ClassifyTask(SingleTextTask):
         return float(data.labels.entropy)
 
     def make_predictor(
-        self, model: SingleStack, tokenizer: TextTokenizer, labels: LabelSet, config: Config
+        self, model: TextModel, tokenizer: TextTokenizer, labels: LabelSet, config: Config
     ) -> Classifier:
         return Classifier(model, tokenizer, labels, config.data.max_length)
 

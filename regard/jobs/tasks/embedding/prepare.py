@@ -38,7 +38,7 @@ def write_texts(run: Run, config: Config) -> None:
     maximum = find_maximum(train, config.embed.max_similarity)
     _require_usable(train, "train", train, maximum)
     fractions = held_out_fractions(config, len(train))
-    sets = _hold_out(train, config.train.seed, fractions) if fractions else {"train": train}
+    sets = _hold_out(train, config.split_seed, fractions) if fractions else {"train": train}
     for name, files in (("dev", c.dev), ("test", c.test)):
         if files:
             sets[name] = list(track(read_files(files, config), f"reading {name}"))

@@ -30,7 +30,6 @@ from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
 from regard.kernels import keep_rows
 from regard.metrics.labels.statistics import CountedScore
-from regard.model.single_stack import EncoderOnly
 from regard.run import Run
 from regard.tasks.embed.batch import RelatedBatch, RelatedCollator, RowBatches
 from regard.tasks.embed.embedder import Embedder
@@ -40,6 +39,7 @@ from regard.tasks.embed.objectives import InBatchSoftmax, SimilarityRanking
 from regard.tasks.embed.rows import MAX_SIMILARITY, SIMILARITY_STEPS, encode_examples, separator_of
 from regard.tasks.loss import LossModule
 from regard.tasks.stored_parts import SEPARATOR
+from regard.tasks.text_forward import SingleStack
 from regard.training.alarms import AlarmWords
 from regard.training.planning.single_stack_sizing import VECTOR_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
@@ -134,7 +134,7 @@ class EmbedTask(SingleTextTask):
     def pooling(self, config: Config) -> str:
         return "mean"
 
-    def new_model(self, config: Config, tokenizer: TextTokenizer, labels: Any) -> EncoderOnly:
+    def new_model(self, config: Config, tokenizer: TextTokenizer, labels: Any) -> SingleStack:
         return new_embedding_model(config, tokenizer)
 
     def max_batch_rows(self, config: Config) -> float:
@@ -169,7 +169,7 @@ class EmbedTask(SingleTextTask):
         batches: Batches = self._cut_batches(data.dev, config, data, DEV_SEED)
         return (batches.make_batch(rows, 0, number) for number, rows in enumerate(batches.plan_epoch(0)))
 
-    def build_loss(self, model: EncoderOnly, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
+    def build_loss(self, model: SingleStack, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
         return EmbeddingLoss(model, *_make_objectives(config), padding_free)
 
     def baseline_loss(self, config: Config, data: SingleTextData) -> float:
@@ -191,7 +191,7 @@ class EmbedTask(SingleTextTask):
     def build_dev_predictor(self, predictor: Embedder, config: Config, data: SingleTextData) -> DevPredictor:
         return DevVectors(predictor, data.dev)
 
-    def make_predictor(self, model: EncoderOnly, tokenizer: TextTokenizer, labels: Any, config: Config) -> Embedder:
+    def make_predictor(self, model: SingleStack, tokenizer: TextTokenizer, labels: Any, config: Config) -> Embedder:
         return Embedder(model, tokenizer, config.data.max_length)
 
     def load_predictor(self, folder: Path, device: str) -> Embedder:

@@ -31,7 +31,7 @@ def write_documents(
     documents = _read(c.train, separator, config)
     size = sum(len(document.text) for document in documents)
     fractions = dict.fromkeys(list_held_out_sets(config), min(FRACTION, MAX_CHARACTERS / size))
-    sets = hold_out_documents(documents, config.train.seed, fractions) if fractions else {"train": documents}
+    sets = hold_out_documents(documents, config.split_seed, fractions) if fractions else {"train": documents}
     sets |= {name: _read(files, separator, config) for name, files in (("dev", c.dev), ("test", c.test)) if files}
     counts = {
         name: store.write_texts(run.store, name, (Pair(document.text, name_target(document)) for document in texts))

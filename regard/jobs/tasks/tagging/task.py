@@ -36,7 +36,7 @@ from regard.tasks.tag.examples import restore_sentence, restore_tags, store_sent
 from regard.tasks.tag.loss import TaggingLoss
 from regard.tasks.tag.tagger import Tagger
 from regard.tasks.tag.tags import TagSet
-from regard.tasks.text_forward import SingleStack
+from regard.tasks.text_forward import TextModel
 from regard.training.planning.single_stack_sizing import LABEL_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
@@ -72,7 +72,7 @@ class DevTags:
 
 @dataclass(frozen=True)
 class TagTask(SingleTextTask):
-    """The words of a sentence -> a tag for each, by an encoder or a decoder."""
+    """The words of a sentence -> a tag for each, by a model of any architecture."""
 
     name: str = "tag"
     example: str = "sentence"
@@ -124,13 +124,13 @@ class TagTask(SingleTextTask):
     def build_collator(self, config: Config, data: SingleTextData, training: bool) -> Collator:
         return TagCollator(data.tokenizer)
 
-    def build_loss(self, model: SingleStack, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
+    def build_loss(self, model: TextModel, config: Config, data: SingleTextData, padding_free: bool) -> LossModule:
         return TaggingLoss(model, config.train.label_smoothing, padding_free)
 
     def baseline_loss(self, config: Config, data: SingleTextData) -> float:
         return float(data.labels.entropy)
 
-    def make_predictor(self, model: SingleStack, tokenizer: TextTokenizer, labels: TagSet, config: Config) -> Tagger:
+    def make_predictor(self, model: TextModel, tokenizer: TextTokenizer, labels: TagSet, config: Config) -> Tagger:
         return Tagger(model, tokenizer, labels, config.data.max_length)
 
     def build_dev_predictor(self, predictor: Tagger, config: Config, data: SingleTextData) -> DevPredictor:

@@ -10,12 +10,13 @@ from regard.data import ibm_model1
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
-from regard.jobs.load import new_model, require_memory
+from regard.jobs.load import new_translation_model, require_memory
 from regard.jobs.tasks.task import LossFactory, TextSize
 from regard.jobs.tasks.translation import data as translation_data
 from regard.jobs.tasks.translation import prepare
 from regard.jobs.tasks.translation.data import TranslationData
 from regard.jobs.train.head_history import NullHeadRecorder
+from regard.model.single_stack import SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from regard.tasks.loss import LossModule
@@ -46,14 +47,14 @@ class EncoderDecoderTask:
     def require_memory(self, config: Config, data: TranslationData) -> None:
         require_memory(config, data.tokenizers)
 
-    def build_model(self, config: Config, data: TranslationData) -> EncoderDecoder:
-        return new_model(config, data.tokenizers)
+    def build_model(self, config: Config, data: TranslationData) -> EncoderDecoder | SourceTargetDecoder:
+        return new_translation_model(config, data.tokenizers)
 
     def build_loss_factory(self, config: Config, data: TranslationData, padding_free: bool) -> LossFactory:
         guided_alignment = _build_guided_alignment(config, data) if config.train.guided_alignment else None
 
         def build_loss(model: nn.Module) -> LossModule:
-            assert isinstance(model, EncoderDecoder)
+            assert isinstance(model, EncoderDecoder | SourceTargetDecoder)
             return TranslationLoss(model, config.train.label_smoothing, padding_free, guided_alignment)
 
         return build_loss

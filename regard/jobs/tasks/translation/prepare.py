@@ -103,10 +103,10 @@ def _hold_out(
 ) -> split.HeldOutSources:
     """What is held out of the training files for the sets that have no files."""
     if not held_out_sets:
-        return split.HeldOutSources(frozenset(), frozenset(), config.train.seed)
+        return split.HeldOutSources(frozenset(), frozenset(), config.split_seed)
     pairs = diagnosis.clean(stream_pairs(config, config.data.train).read())
     sources = (pair.source for pair in track(pairs, "choosing held-out pairs", diagnosis.pairs_kept))
-    return split.hold_out(sources, config.train.seed, "dev" in held_out_sets, "test" in held_out_sets, trained_sources)
+    return split.hold_out(sources, config.split_seed, "dev" in held_out_sets, "test" in held_out_sets, trained_sources)
 
 
 def _contamination_notes(run: Run, name: str, trained_sources: TrainingSources, init_from: str) -> Iterator[str]:

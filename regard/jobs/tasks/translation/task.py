@@ -27,6 +27,7 @@ from regard.jobs.train.init_from import is_same_task
 from regard.metrics import Tokenization, choose_tokenization, corpus_bleu
 from regard.metrics.corpus_sums import SIZE_COLUMN, score_sums, sentence_statistics
 from regard.metrics.labels.statistics import CountedScore, TableCounts
+from regard.model.single_stack import SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from regard.tasks.loss import LossModule
@@ -79,7 +80,7 @@ class GreedyTranslations:
 
 @dataclass(frozen=True)
 class TranslateTask(EncoderDecoderTask):
-    """A source text -> a target text, by an encoder-decoder."""
+    """A source text -> a target text, by an encoder-decoder, or by a decoder that reads both."""
 
     name: str = "translate"
     example: str = "pair"
@@ -108,7 +109,8 @@ class TranslateTask(EncoderDecoderTask):
         write_statistics(run, config)
 
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
-        if inputs.pairs < MIN_PAIRS_TO_ALIGN or _continues_translator(config):
+        is_alone = config.model.architecture == "decoder"  # without cross-attention
+        if inputs.pairs < MIN_PAIRS_TO_ALIGN or _continues_translator(config) or is_alone:
             return suggest_settings(inputs, config)
         reason = "guided alignment speeds up the first epochs"
         return suggest_settings(
@@ -118,7 +120,9 @@ class TranslateTask(EncoderDecoderTask):
     def tokenize(self, run: Run, config: Config) -> None:
         prepare.tokenize_corpora(run, config)
 
-    def build_predictor(self, model: EncoderDecoder, config: Config, data: TranslationData) -> Translator:
+    def build_predictor(
+        self, model: EncoderDecoder | SourceTargetDecoder, config: Config, data: TranslationData
+    ) -> Translator:
         return Translator(model, data.tokenizers)
 
     def build_validator(

@@ -1,0 +1,81 @@
+"""The verdict about architectures, in sentences that are each computed."""
+
+from collections.abc import Iterator
+
+from regard.tuning.analysis.wording import capitalize, format_count, is_visible
+from regard.tuning.architectures.comparison import ArchitectureComparison, ArchitectureTest
+from regard.tuning.architectures.sizes import spread
+
+SMALLEST_P = 0.001
+REMARKS = {
+    ("tag", "decoder"): "The decoder sees only what is to the left of a word.",
+    ("tag", "encoder-decoder"): "In the encoder-decoder both stacks read the sentence, and the decoder's states are "
+    "tagged.",
+    ("classify", "decoder"): "The decoder's class comes from the state of the last token.",
+    ("classify", "encoder-decoder"): "In the encoder-decoder both stacks read the text, and the class comes from the "
+    "decoder's last state.",
+    ("embed", "encoder-decoder"): "Of the encoder-decoder only its encoder is trained and compared, as its decoder has "
+    "no part in a vector: it has fewer weights at work.",
+    ("translate", "decoder"): "The decoder reads the source, a mark and the target as one sequence; its loss is that "
+    "of the target alone. No architecture has guided alignment, which needs cross-attention.",
+}
+
+
+def describe_architectures(comparison: ArchitectureComparison) -> Iterator[str]:
+    """The verdict, how equal the models are, and what else a reader must know."""
+    budget = " and ".join(f"{limit:g} {name}" for name, limit in comparison.budget.items())
+    tests = sorted(comparison.tests, key=lambda test: test.adjusted_p)
+    verdicts = [_describe_test(comparison, test) for test in tests]
+    yield f"On these {comparison.num_train:,} {comparison.units} and {budget} each, {'; '.join(verdicts)}."
+    yield _describe_scores(comparison)
+    yield _describe_sizes(comparison)
+    names = {one.name for one in comparison.results}
+    yield from (text for (task, name), text in REMARKS.items() if task == comparison.task and name in names)
+    for one in comparison.results:
+        if one.collapse_reason:
+            yield f"{capitalize(_the(one.name))} does not work in one of its runs: {one.collapse_reason}."
+    for name, reason in comparison.failures.items():
+        yield f"{capitalize(_the(name))} was not trained: {reason}."
+
+
+def describe_method(comparison: ArchitectureComparison) -> str:
+    """How differences are tested."""
+    seeds = len(comparison.results[0].scores)
+    count = format_count(len(comparison.tests), "comparison")
+    chance = f"the test {comparison.units} (paired bootstrap over {comparison.num_test:,} of them)"
+    if seeds > 1:
+        chance = f"both {chance} and the {seeds} seeds (Student's t)"
+    else:
+        chance = f"{chance} alone: nothing is known of other seeds"
+    return f"Intervals and p-values take account of {chance}. p-values are corrected for {count} (Holm)."
+
+
+def _describe_test(comparison: ArchitectureComparison, test: ArchitectureTest) -> str:
+    p = f"p < {SMALLEST_P:g}" if test.adjusted_p < SMALLEST_P else f"p = {test.adjusted_p:.3f}"
+    digits = comparison.digits
+    gap = f"{test.difference:.{digits}f} points of {comparison.metric}"
+    if test.significant and is_visible(test.difference, digits):
+        interval = f"{test.low:.{digits}f} to {test.high:.{digits}f}"
+        return f"{_the(test.first)} is ahead of {_the(test.second)} by {gap} (95% interval {interval}, {p})"
+    return f"undecided between {_the(test.first)} and {_the(test.second)} ({gap}, {p})"
+
+
+def _describe_scores(comparison: ArchitectureComparison) -> str:
+    digits = comparison.digits
+    order = sorted(comparison.results, key=lambda one: -one.score)
+    scores = ", ".join(f"{one.name} {one.score:.{digits}f}" for one in order)
+    seeds = format_count(len(order[0].scores), "seed")
+    metric, units = capitalize(comparison.metric), f"{comparison.num_test:,} test {comparison.units}"
+    return f"{metric} on {units}, mean of {seeds}: {scores}."
+
+
+def _describe_sizes(comparison: ArchitectureComparison) -> str:
+    weights = {one.name: one.weights for one in comparison.results}
+    if comparison.task == "embed":
+        weights.pop("encoder-decoder", None)
+    low, high = min(weights.values()), max(weights.values())
+    return f"Weights outside the token embeddings: {low:,} to {high:,}, {spread(list(weights.values())):.1%} apart."
+
+
+def _the(name: str) -> str:
+    return f"the {name}"
