@@ -23,7 +23,7 @@ from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = ("baselines", "bert", "ctranslate2", "hf", "hnsw", "icu", "ja", "ko", "track", "tune")
+EXTRAS = ("baselines", "bert", "ctranslate2", "hf", "hnsw", "icu", "ja", "ko", "track", "tune", "word2vec")
 """All that a user installs; not the tools of `dev` and `docs`, of which constraints.txt has the versions."""
 REQUIREMENT = re.compile(r"(?P<name>[\w-]+)(\[[\w,]+\])?>=(?P<lower>[\d.]+)")
 SMOKE = """

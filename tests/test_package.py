@@ -50,6 +50,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
     return {
         "__version__": lambda: regard.__version__.split("."),
         "Alarm": lambda: regard.Alarm("text"),
+        "ArchitectureComparison": lambda: regard.ArchitectureComparison.as_dict,
         "Benchmark": lambda: regard.Benchmark.lines,
         "BeamSearch": lambda: regard.BeamSearch(3),
         "Comparison": lambda: regard.Comparison.as_table,
@@ -105,6 +106,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "bench": lambda: regard.bench("runs/mine", seconds=0.01),
         "classify_stream": lambda: refuse(lambda: regard.classify_stream("runs/mine", []), "not --task classify"),
         "compare": lambda: regard.compare("runs/mine", on="new.tsv", beam=1),
+        "compare_architectures": lambda: inspect_signature(regard.compare_architectures),
         "corpus": lambda: next(regard.corpus("copy", pairs=1)),
         "demo": lambda: inspect_signature(regard.demo),
         "doctor": lambda: regard.doctor("pairs.tsv"),

@@ -51,7 +51,6 @@ def evaluate(
       regard evaluate runs/minilm sts-test.csv --task embed
       regard evaluate runs/reviews test.csv
       regard evaluate runs/minilm mcl_wic/dev.jsonl --task senses
-      regard evaluate runs/mine test.tsv --tokenize flores200:spm.model
 
     Read more: docs/explanation/scores.md and `regard compare --help`.
     """

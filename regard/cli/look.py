@@ -77,7 +77,6 @@ def look(
       regard look runs/mine "I love dogs." "J'aime les chiens." --head decoder.1.cross.0 --svg head.svg
       regard look runs/reviews "a charming film" --out decision.html
       regard look runs/questions "How old is it?" "What is its age?" --json
-      regard look runs/reviews --data test.csv --words words.txt
 
     Read more: docs/howto/inspect_attention.md, docs/howto/look_page.md and docs/explanation/decisions.md
     """

@@ -44,7 +44,8 @@ METRIC = option(
     SEARCH,
     "NAME",
     "Validation metric to optimize: loss, bleu, chrf or accuracy; of other tasks loss, accuracy, macro_f1, f1, "
-    "bits_per_byte, mrr, spearman, rouge2 … If unset, the loss of a translator, otherwise the main score of the task.",
+    "bits_per_byte, mrr, spearman, rouge2 and others. If unset, the loss of a translator, otherwise the main score of "
+    "the task.",
 )
 ONLY = option(SEARCH, "PATTERN", "Train only the sets whose names match, such as 'deep*'. May be repeated.")
 STORAGE = option(

@@ -23,7 +23,9 @@ from regard.config.settings import (
     with_values,
 )
 from regard.config.tasks import (
+    ARCHITECTURE_NOTES,
     ARCHITECTURE_REASONS,
+    READING_TASKS,
     SOURCE_TARGET_TASKS,
     TASK_ARCHITECTURES,
     TASK_METRICS,
@@ -38,9 +40,11 @@ from regard.config.tasks import (
 from regard.config.train import DEFAULT_STEPS, TrainConfig
 
 __all__ = [
+    "ARCHITECTURE_NOTES",
     "ARCHITECTURE_REASONS",
     "DEFAULT_STEPS",
     "MIN_VOCAB_SIZE",
+    "READING_TASKS",
     "SOURCE_TARGET_TASKS",
     "TASK_ARCHITECTURES",
     "TASK_METRICS",

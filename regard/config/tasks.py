@@ -40,8 +40,27 @@ ARCHITECTURE_REASONS: dict[tuple[TaskName, str], str] = {
     ("embed", "encoder-decoder"): "vectors are the mean states of its encoder, and its decoder has no part in them",
     ("denoise", "encoder"): "an encoder writes no text",
     ("denoise", "decoder"): "it teaches an encoder to read and a decoder to write, for runs that have both",
+    ("summarize", "encoder"): "an encoder writes no text; --task extract chooses sentences with one",
+    ("summarize", "decoder"): "documents are read by an encoder",
+    ("extract", "decoder"): "a sentence is chosen by what follows it, too",
+    ("extract", "encoder-decoder"): "sentences are chosen where they stand, and a decoder has no part in it",
 }
 """Why a task has no models of an architecture."""
+ARCHITECTURE_NOTES: dict[tuple[TaskName, str], str] = {
+    ("tag", "decoder"): "The decoder sees only what is to the left of a word.",
+    ("tag", "encoder-decoder"): "In the encoder-decoder both stacks read the sentence, and the decoder's states are "
+    "tagged.",
+    ("classify", "decoder"): "The decoder's class comes from the state of the last token.",
+    ("classify", "encoder-decoder"): "In the encoder-decoder both stacks read the text, and the class comes from the "
+    "decoder's last state.",
+    ("embed", "encoder-decoder"): "Of the encoder-decoder only its encoder is trained and compared, as its decoder has "
+    "no part in a vector: it has fewer weights at work.",
+    ("translate", "decoder"): "The decoder reads the source, a mark and the target as one sequence; its loss is that "
+    "of the target alone. No architecture has guided alignment, which needs cross-attention.",
+}
+"""How a task is done by an architecture, where that is not plain."""
+READING_TASKS: tuple[TaskName, ...] = ("embed",)
+"""Of an encoder-decoder they would use the encoder alone."""
 SOURCE_TARGET_TASKS: tuple[TaskName, ...] = ("translate",)
 """A text -> another text."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {

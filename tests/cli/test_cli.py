@@ -238,7 +238,7 @@ MISTAKES = {
     "broken TOML": (["train", "broken.toml"], "broken.toml: not valid TOML"),
     "missing file": (["train", "nowhere.en", "train.fr", "--out", "r"], "nowhere.en: no such file"),
     "missing config": (["train", "nowhere.toml"], "nowhere.toml: no such file"),
-    "one text file": (["train", "train.en", "--out", "r"], "expected two aligned text files or one .tsv"),
+    "one text file": (["train", "train.en", "--out", "r"], "a text file without a partner does not say what to train"),
     "nothing": (["train", "--out", "r"], "nothing to train on"),
     "files after --dev": (["train", "--dev", "train.en", "train.fr"], "the training files come before --dev"),
     "unwritable folder": (["train", "train.en", "train.fr", "--out", "train.en/x"], "cannot be written"),

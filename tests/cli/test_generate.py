@@ -71,8 +71,8 @@ def test_masks_are_filled_in_tables_and_in_json(run_of, command):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("generate", "masked-lm", "x"), "is a masked language model, and generates no text"),
-        (("fill", "causal-lm", "a [MASK]"), "is a causal language model, and fills no masks"),
+        (("generate", "masked-lm", "x"), "is a masked language model (--task masked-lm), and cannot"),
+        (("fill", "causal-lm", "a [MASK]"), "is a causal language model (--task causal-lm), and cannot"),
         (("fill", "masked-lm", "no mask"), "has no [MASK]"),
         (("fill", "masked-lm", "cat " * 50 + "[MASK]"), "longer than 29 tokens"),
         (("generate", "causal-lm", "cat " * 50), "the model's context is 29"),

@@ -52,7 +52,7 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(embedder_run: Path, re
     write_versions(run)
     for name, table in (("translator", {}), ("classifier", {"task": "classify", "model": {"architecture": "encoder"}})):
         write_text(run.config, settings.dump(settings.build(table)))
-        assert refused(capfd, "similar", tmp_path, "a", "b").startswith(f"! {tmp_path}: is a {name} (--task")
+        assert refused(capfd, "similar", tmp_path, "a", "b").startswith(f"error: {tmp_path}: is a {name} (--task")
 
 
 def test_pairs_are_made_of_documents(tmp_path: Path, capfd):

@@ -27,7 +27,7 @@ OF_TASKS = {
     "tag": ("train.accumulate_batches=2",),
     "causal-lm": ("data.max_length=29",),
     "masked-lm": ("data.max_length=29", "masked_lm.documents=blank-line", "masked_lm.mask_scheme=80/10/10"),
-    "embed": ("embed.batch_rows=13", "embed.both_directions=true"),
+    "embed": ("embed.batch_rows=13", "embed.both_directions=true", "train.label_smoothing=0"),
     "denoise": ("data.max_length=31", "denoise.target=spans"),
     "summarize": ("data.subword_regularization=0.1",),
     "extract": ("train.rdrop=1",),

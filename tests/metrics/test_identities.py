@@ -264,7 +264,7 @@ def test_a_margin_is_half_of_the_interval():
     score = Score("BLEU", 30.0, 28.0, 31.0, "s")
     assert score.format_margin(1) == "30.0 ± 1.5" and score.format_interval() == "28.00 to 31.00"
     assert score._repr_html_() == "<b>BLEU</b> 30.00 <small>[28.00, 31.00]</small><br><small>s</small>"
-    assert "for an interval" in Score("a & b", 30.0, 28.0, None, "<s>")._repr_html_()
+    assert "no interval" in Score("a & b", 30.0, 28.0, None, "<s>")._repr_html_()
     assert "a &amp; b" in Score("a & b", 30.0, None, 31.0, "<s>")._repr_html_()
     assert str(score) == "BLEU 30.00 ± 1.50 [28.00, 31.00]  s"
     assert corpus_bleu(["a b c d"], ["a b c d"]).value == 100

@@ -93,9 +93,9 @@ on_both_paths = pytest.mark.parametrize("padding_free", [False, True], ids=["pad
 def test_every_task_has_a_loss_here():
     """Except that of vectors, which compares the rows of a batch with each other: neighbors are its negatives.
 
-    Summaries that are written have the loss of translation.
+    Summaries that are written, and texts that are restored, have the loss of translation.
     """
-    assert KINDS.keys() >= MODULES.keys() - {"embed", "summarize"}
+    assert KINDS.keys() >= MODULES.keys() - {"embed", "summarize", "denoise"}
 
 
 def change_tensors(batch: Any, change: Callable[[str, Tensor], Tensor]) -> Any:

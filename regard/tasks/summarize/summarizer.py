@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.data.tokenizers.tokenizer import Tokenizer
+from regard.data.tokenizers.tokenizer import Tokenizer, Tokenizers
 from regard.decode import BeamSearch
 from regard.decode.limits import Limits
 from regard.formats import Pair
@@ -28,6 +28,10 @@ class Summarizer:
     @property
     def model(self) -> EncoderDecoder | SourceTargetDecoder:
         return self.translator.model
+
+    @property
+    def tokenizers(self) -> Tokenizers:
+        return self.translator.tokenizers
 
     @property
     def limits(self) -> Limits:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import config as settings
-from regard.config import ARCHITECTURE_REASONS, TASK_ARCHITECTURES, Config
+from regard.config import ARCHITECTURE_REASONS, READING_TASKS, TASK_ARCHITECTURES, Config
 from regard.errors import ConfigError
 from regard.hardware import configure_cpu
 from regard.jobs.tasks.registry import complete_task, task_of
@@ -56,10 +56,10 @@ def build_study(config: Config, budget: Mapping[str, float], seeds: int, name: s
     names = list_architectures(config)
     task = task_of(config)
     task.require_files(config)
-    given: dict[str, Any] = {f"train.{key}": limit for key, limit in budget.items()}
+    fixed: dict[str, Any] = {f"train.{key}": limit for key, limit in budget.items()}
     if "train.guided_alignment" not in explicit:  # which needs cross-attention
-        given["train.guided_alignment"] = 0.0
-    config = settings.with_values(config, {"model.architecture": names[0]} | given)
+        fixed["train.guided_alignment"] = 0.0
+    config = settings.with_values(config, {"model.architecture": names[0]} | fixed)
     if not config.data.dev and config.data.split_seed is None:
         config = settings.with_values(config, {"data.split_seed": config.train.seed})
     config = _choose_settings(config)
@@ -85,7 +85,7 @@ def build_study(config: Config, budget: Mapping[str, float], seeds: int, name: s
 def list_architectures(config: Config) -> list[str]:
     """The architectures that do the job, the usual one first. At least two."""
     trained = TASK_ARCHITECTURES[config.task]
-    names = [*trained, *(["encoder-decoder"] if config.task == "embed" else [])]
+    names = [*trained, *(["encoder-decoder"] if config.task in READING_TASKS else [])]
     if len(names) < 2:
         reasons = "; ".join(
             f"not by {'an' if name[0] == 'e' else 'a'} {name}: {ARCHITECTURE_REASONS[config.task, name]}"
@@ -98,7 +98,7 @@ def list_architectures(config: Config) -> list[str]:
 
 def _train_as(config: Config, params: Params) -> Params:
     """What a set trains: of an encoder-decoder that embeds texts, its encoder alone, since its decoder has no part."""
-    if config.task != "embed" or params["model.architecture"] != "encoder-decoder":
+    if config.task not in READING_TASKS or params["model.architecture"] != "encoder-decoder":
         return params
     return {
         "model.architecture": "encoder",

@@ -2,23 +2,12 @@
 
 from collections.abc import Iterator
 
+from regard.config import ARCHITECTURE_NOTES, READING_TASKS
 from regard.tuning.analysis.wording import capitalize, format_count, is_visible
 from regard.tuning.architectures.comparison import ArchitectureComparison, ArchitectureTest
 from regard.tuning.architectures.sizes import spread
 
 SMALLEST_P = 0.001
-REMARKS = {
-    ("tag", "decoder"): "The decoder sees only what is to the left of a word.",
-    ("tag", "encoder-decoder"): "In the encoder-decoder both stacks read the sentence, and the decoder's states are "
-    "tagged.",
-    ("classify", "decoder"): "The decoder's class comes from the state of the last token.",
-    ("classify", "encoder-decoder"): "In the encoder-decoder both stacks read the text, and the class comes from the "
-    "decoder's last state.",
-    ("embed", "encoder-decoder"): "Of the encoder-decoder only its encoder is trained and compared, as its decoder has "
-    "no part in a vector: it has fewer weights at work.",
-    ("translate", "decoder"): "The decoder reads the source, a mark and the target as one sequence; its loss is that "
-    "of the target alone. No architecture has guided alignment, which needs cross-attention.",
-}
 
 
 def describe_architectures(comparison: ArchitectureComparison) -> Iterator[str]:
@@ -30,7 +19,7 @@ def describe_architectures(comparison: ArchitectureComparison) -> Iterator[str]:
     yield _describe_scores(comparison)
     yield _describe_sizes(comparison)
     names = {one.name for one in comparison.results}
-    yield from (text for (task, name), text in REMARKS.items() if task == comparison.task and name in names)
+    yield from (text for (task, name), text in ARCHITECTURE_NOTES.items() if task == comparison.task and name in names)
     for one in comparison.results:
         if one.collapse_reason:
             yield f"{capitalize(_the(one.name))} does not work in one of its runs: {one.collapse_reason}."
@@ -71,7 +60,7 @@ def _describe_scores(comparison: ArchitectureComparison) -> str:
 
 def _describe_sizes(comparison: ArchitectureComparison) -> str:
     weights = {one.name: one.weights for one in comparison.results}
-    if comparison.task == "embed":
+    if comparison.task in READING_TASKS:
         weights.pop("encoder-decoder", None)
     low, high = min(weights.values()), max(weights.values())
     return f"Weights outside the token embeddings: {low:,} to {high:,}, {spread(list(weights.values())):.1%} apart."

@@ -93,7 +93,9 @@ def test_an_encoder_alone_is_looked_into_page_and_all(encoder, tmp_path, capsys,
 
 
 def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, capsys):
-    assert "needs a translation model" in refuses(capsys, "prune", encoder, "--dev", "x", "--out", tmp_path / "half")
+    assert "is an imported encoder, and cannot be pruned" in refuses(
+        capsys, "prune", encoder, "--dev", "x", "--out", tmp_path / "half"
+    )
     wrong = refuses(capsys, "look", encoder, SENTENCE, "--head", "decoder.0.cross.0", "--no-measure")
     assert "this model has encoder.0.self to encoder.2.self" in wrong
     translated = refuses(capsys, "look", encoder, SENTENCE, "Le vieux roi.", "--no-measure")

@@ -32,7 +32,9 @@ def test_a_pruned_model_that_is_worse_has_a_negative_difference(run: Path, files
     whole = shutil.copytree(run, tmp_path / "whole")
     constructed.rewrite(whole, talk)
     config = Run(whole).config
-    config.write_text(re.sub('(?m)^target = ".*"', 'target = "th"', config.read_text()))  # scored by characters
+    config.write_text(
+        re.sub('(?m)^target = ".*"', 'target = "th"', config.read_text(), count=1)
+    )  # scored by characters
     pairs = list(read_pairs([str(files / "dev.en"), str(files / "dev.fr")]))[:11]
     outputs = load(whole).translate([pair.source for pair in pairs], GreedySearch())
     pairs = [replace(pair, target=output) for pair, output in zip(pairs, outputs, strict=True)]

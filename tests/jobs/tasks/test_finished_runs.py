@@ -101,7 +101,7 @@ def test_the_scores_of_the_test_set_are_written_with_a_row_for_each_example(task
     if task == "embed":
         assert evaluation.loss is table["loss"] is None  # that of what batch?
     else:
-        assert evaluation.loss == pytest.approx(table["loss"], rel=1e-5) > 0
+        assert evaluation.loss == pytest.approx(table["loss"], rel=1e-5) and evaluation.loss > 0
     path = run.sentence_scores("test") if task == "translate" else run.example_scores("test")
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -135,7 +135,7 @@ def load_model(run: Run) -> torch.nn.Module:
 def test_a_denoiser_is_no_translator_to_look_into(finished: Finished):
     run = finished("denoise")
     for refused in (lambda: regard.look(run.folder, "a dog"), lambda: regard.heads(run.folder, sentences=3)):
-        with pytest.raises(RegardError, match=r"is a denoiser \(--task denoise\), and cannot translate; use it with"):
+        with pytest.raises(RegardError, match=r"is a denoiser \(--task denoise\), and cannot .*; use it with"):
             refused()
 
 
