@@ -61,7 +61,7 @@ WORDS = {
     "masked-lm": r"mask(s|ed)?|passages?",
 }
 """What only one task has; a sentence is what a translator and a tagger read."""
-OWN = {"denoise": r"pairs?|sources?|greedy|translat\w+|passages?|mask(s|ed)?"}
+OWN = {"denoise": r"pairs?|sources?|greedy|translat\w+|passages?|mask(s|ed)?|texts"}
 """Words of others that are also a task's own."""
 UNTRAINED = ("translate", "denoise")
 """They need more steps than a test can wait for."""

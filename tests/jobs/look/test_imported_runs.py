@@ -99,7 +99,7 @@ def test_what_an_encoder_cannot_do_is_told_in_a_sentence(encoder, tmp_path, caps
     wrong = refuses(capsys, "look", encoder, SENTENCE, "--head", "decoder.0.cross.0", "--no-measure")
     assert "this model has encoder.0.self to encoder.2.self" in wrong
     translated = refuses(capsys, "look", encoder, SENTENCE, "Le vieux roi.", "--no-measure")
-    assert "an encoder-only model reads one text" in translated
+    assert "reads one text, and two were given" in translated
     empty = tmp_path / "empty.txt"
     for text in ("", " \n\n", "word " * 2_000 + "\n"):
         empty.write_text(text, encoding="utf-8")

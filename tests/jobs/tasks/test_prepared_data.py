@@ -102,7 +102,8 @@ def test_what_is_prepared_is_not_prepared_again(task: str, config_of: ConfigOf, 
 
 @of_independent_rows
 def test_the_size_of_an_epoch_is_that_of_its_batches(task: str, config_of: ConfigOf, tmp_path: Path):
-    run, config = Run(tmp_path / "run"), config_of(task)
+    own = ["data.subword_regularization=0"] if task == "summarize" else []  # which lengthens texts
+    run, config = Run(tmp_path / "run"), config_of(task, *own)
     data, task_object = prepare(run, config), get_task(task)
     batches = task_object.build_batches(config, data)
     epoch = [batches.make_batch(rows, 1, number) for number, rows in enumerate(batches.plan_epoch(1))]
