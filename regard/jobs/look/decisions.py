@@ -24,7 +24,7 @@ from regard.jobs.look.inspections import LookOptions, OutputFile, Outputs, are_f
 from regard.jobs.tasks.classification.inputs import classifies_pairs
 from regard.jobs.tasks.classification.prepare import column_names
 from regard.jobs.tasks.opponents import read_stored_pairs
-from regard.jobs.tasks.registry import get_task
+from regard.jobs.tasks.registry import task_of
 from regard.jobs.train.training_data import find_training_store
 from regard.metrics import Score
 from regard.progress import stage, track
@@ -213,7 +213,7 @@ def inspect(request: LookOptions, device: str = "cpu") -> DecisionInspection:
     if request.texts and not files:
         _require_input(run, request.texts)
     configure_cpu(0)
-    classifier: Classifier = get_task("classify").load_predictor(request.run, device)
+    classifier: Classifier = task_of(run.load_config()).load_predictor(request.run, device)
     if request.texts and not files:
         request.require_unset(("--words",), "measures many texts, and one was given: use it with --data")
         return _inspect_text(classifier, request, run.folder.name)

@@ -1,7 +1,7 @@
 """A run to inspect: its model, its tokenizer, and sentences to measure on."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -29,13 +29,12 @@ from regard.inspection.text_readers import ModelOfTexts, TextReader
 from regard.inspection.trace import Model, attention_sites
 from regard.jobs.load import load, load_text_tokenizer, new_encoder, new_model
 from regard.jobs.run_kind import find_task, has_cross_attention, is_imported, refuse
-from regard.jobs.tasks.registry import get_task, open_predictor
+from regard.jobs.tasks.registry import get_task, open_predictor, task_of
 from regard.jobs.tasks.single_text import SingleTextTask
 from regard.jobs.train.training_data import find_training_store
 from regard.model.modules import device_of
 from regard.model.single_stack import TextEncoderDecoder
 from regard.run import Run, open_run
-from regard.tasks.summarize.documents import pair_with_summary
 from regard.tasks.text_forward import SingleStack
 from regard.tasks.translate.translator import Translator
 
@@ -44,8 +43,6 @@ DEFAULT_EXAMPLES = 200
 GRAMMAR_SEED = 20_260
 NumberedPair = tuple[int, Pair]
 """A line number, from 0, and its pair."""
-STORED_PAIRS: Mapping[str, Callable[[Pair], Pair]] = {"summarize": pair_with_summary}
-"""How the stored examples of a task become pairs of texts; those of translation are such pairs."""
 
 
 class TokenTable(Protocol):
@@ -253,7 +250,7 @@ def load_default_examples(
     store = find_training_store(inspected_run.run)
     if isinstance(inspected_run.task, Translator) and store.tokens_manifest.exists():
         corpus = open_corpus(store.store, "dev", inspected_run.task.tokenizers)
-        view = STORED_PAIRS.get(inspected_run.config.task, _same_pair)
+        view = task_of(inspected_run.config).inspected_pair
         stored = enumerate(map(view, corpus.pairs(max_examples)))
         pairs = [(n, pair) for n, pair in stored if _has_text(inspected_run, pair)]
         return _require_examples(inspected_run, pairs, "the run's dev set")
@@ -263,10 +260,6 @@ def load_default_examples(
         examples = islice(_fit_examples(inspected_run, numbered), max_examples)
         return _require_any(list(examples), "the run's dev set"), "the run's dev set"
     return make_grammar_examples(inspected_run, max_examples), "the built-in corpus"
-
-
-def _same_pair(pair: Pair) -> Pair:
-    return pair
 
 
 def _read_run_pairs(inspected_run: InspectedRun, paths: Sequence[str]) -> Iterator[Pair]:

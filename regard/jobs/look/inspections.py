@@ -34,6 +34,7 @@ from regard.jobs.look.positions import (
     tabulate_preferred_distances,
 )
 from regard.jobs.run_kind import describe
+from regard.jobs.tasks.registry import task_of
 from regard.progress import stage
 from regard.report import Chart, Table, head_heatmap, render_look_page, to_csv
 from regard.report.look.data import LookData
@@ -50,12 +51,6 @@ HEAD_OPTIONS = ("--svg", "--png", "--csv")
 """Options that need one head of a sentence."""
 DECISION_OPTIONS = ("--data", "--words", "--label")
 """Options that need a classifier."""
-INSPECTORS = {
-    "translate": "regard.jobs.look.inspections",
-    "summarize": "regard.jobs.look.inspections",
-    "classify": "regard.jobs.look.decisions",
-}
-"""The module that inspects the runs of a task, by its function `inspect`; that of translation also reads encoders."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +158,7 @@ class Inspection:
 
 def inspect_run(request: LookOptions, device: str = "cpu") -> Any:
     """Inspect what is requested, as it suits the task of the run: an `Inspection`, or the result of another task."""
-    task = open_run(request.run).load_config().task
-    module = importlib.import_module(INSPECTORS.get(task, INSPECTORS["translate"]))
+    module = importlib.import_module(task_of(open_run(request.run).load_config()).inspector)
     return module.inspect(request, device)
 
 

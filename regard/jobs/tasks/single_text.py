@@ -22,6 +22,7 @@ from regard.formats import Pair
 from regard.hardware import available_memory, pick_device
 from regard.jobs.load import count_embeddings, load_text_tokenizer, load_weights
 from regard.jobs.run_kind import KINDS, require_weights, use_command
+from regard.jobs.tasks.attention_task import AttentionTask
 from regard.jobs.tasks.opponents import read_stored_pairs, write_opponents
 from regard.jobs.tasks.task import LossFactory, TextSize, TrainingData
 from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
@@ -73,7 +74,7 @@ class SingleTextData(TrainingData):
         return self.num_outputs
 
 
-class SingleTextTask(ABC):
+class SingleTextTask(AttentionTask, ABC):
     """A task of a model that reads one text. A subclass says what its examples, labels, losses and scores are."""
 
     name: str

@@ -88,6 +88,15 @@ class Task(Protocol):
     """Settings of the task that decide what its examples are."""
 
     @property
+    def inspector(self) -> str:
+        """The module that inspects its runs, by its function `inspect`: `regard look`."""
+        ...
+
+    def inspected_pair(self, pair: Pair) -> Pair:
+        """A stored example as the texts that the model reads and writes."""
+        ...
+
+    @property
     def prediction_words(self) -> PredictionWords:
         """What the predictions for dev are called."""
         ...

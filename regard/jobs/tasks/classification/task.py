@@ -96,6 +96,10 @@ class ClassifyTask(SingleTextTask):
     data_settings: tuple[str, ...] = ("classify.text", "classify.text_pair", "classify.label")
 
     @property
+    def inspector(self) -> str:
+        return "regard.jobs.look.decisions"
+
+    @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("classify", "classification", "text")
 

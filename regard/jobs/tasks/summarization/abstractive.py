@@ -25,7 +25,7 @@ from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.run import Run, open_run
 from regard.tasks.loss import LossModule
-from regard.tasks.summarize.documents import restore_document
+from regard.tasks.summarize.documents import pair_with_summary, restore_document
 from regard.tasks.summarize.summarizer import Summarizer
 from regard.tasks.translate.translator import Translator
 from regard.training.alarms import AlarmWords
@@ -78,6 +78,9 @@ class SummarizeTask(SummaryTask, EncoderDecoderTask):
     target: str = "token"
     main_score: str = "rouge2"
     data_settings: tuple[str, ...] = ("summarize.text", "summarize.summary")
+
+    def inspected_pair(self, pair: Pair) -> Pair:
+        return pair_with_summary(pair)
 
     @property
     def alarm_words(self) -> AlarmWords:

@@ -11,6 +11,7 @@ from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
 from regard.jobs.load import new_translation_model, require_memory
+from regard.jobs.tasks.attention_task import AttentionTask
 from regard.jobs.tasks.task import LossFactory, TextSize
 from regard.jobs.tasks.translation import data as translation_data
 from regard.jobs.tasks.translation import prepare
@@ -25,7 +26,7 @@ from regard.tasks.translate.loss import TranslationLoss
 from regard.training.planning.cost import MeanLengths
 
 
-class EncoderDecoderTask:
+class EncoderDecoderTask(AttentionTask):
     """A source text -> a target text, by an encoder-decoder. A subclass says what the texts, scores and words are."""
 
     def measure_texts(self, run: Run) -> TextSize:
