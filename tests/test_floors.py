@@ -1,6 +1,7 @@
 """The structure of the package: imports go down its layers, names are unique, files and folders stay small."""
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -58,6 +59,7 @@ def wrong(path: Path, tree: ast.Module) -> list[str]:
     ]
 
 
+@functools.cache
 def files() -> list[tuple[Path, ast.Module]]:
     return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(ROOT.rglob("*.py"))]
 

@@ -22,6 +22,8 @@ from tests.jobs.train.test_fit import assert_same
 
 TASKS = get_args(TaskName)
 of_every_task = pytest.mark.parametrize("task", TASKS)
+KILLED_OFTEN = ("translate", "classify", "embed")
+"""One with two stacks, one with labels, and one whose rows are compared; the others are killed by `make slow`."""
 of_independent_rows = pytest.mark.parametrize("task", [name for name in TASKS if name != "embed"])
 """Not embed: two batches of half of the rows, which are each other's negatives, are not one batch of all of them. What
 two processes train is tested in tests/jobs/tasks/embedding."""
@@ -53,7 +55,9 @@ def test_five_steps_and_five_are_ten_bit_for_bit(task: str, config_of: ConfigOf,
     assert losses[0] == losses[1] and len(set(losses[0])) == 10
 
 
-@of_every_task
+@pytest.mark.parametrize(
+    "task", [name if name in KILLED_OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in TASKS]
+)
 def test_killed_and_resumed_ends_as_if_undisturbed(task: str, config_of: ConfigOf, tmp_path: Path):
     output = tmp_path / "output.txt"
     (tmp_path / "config.toml").write_text(settings.dump(config_of(task, *REGULAR, "train.steps=7")), encoding="utf-8")
