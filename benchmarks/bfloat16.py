@@ -59,7 +59,7 @@ def main() -> None:
                 seconds.setdefault((width, precision), []).extend(taken)
                 print(f"width {width}, {precision}: {statistics.median(taken):.3f} s a step", flush=True)
     lines = [
-        "# Training in bfloat16 on a CPU",
+        "Training in bfloat16 on a CPU",
         "",
         *described(),
         f"- {torch.backends.cpu.get_cpu_capability()}, {options.threads} thread, 6 layers, batches of 1,024 tokens",
