@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], help="a setting of the training; may be repeated")
-    parser.add_argument("--documents", type=int, help="only so many, for a look")
+    parser.add_argument("--documents", type=int, help="take only the first N documents")
     parser.add_argument("--note", action="append", default=[], help="what else the results depend on; may be repeated")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()

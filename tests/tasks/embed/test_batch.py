@@ -71,7 +71,7 @@ def test_a_batch_has_texts_then_positives_then_negatives():
 
 
 def test_a_single_text_is_its_own_positive():
-    """It counts twice, as a pair with the same texts does: so many tokens are embedded."""
+    """It counts twice, as a pair with the same texts does: both views are embedded."""
     single, pair = (encode_examples([RelatedTexts("a dog", other)], TOKENIZER, 64) for other in (None, "a dog"))
     assert [row for row, _ in single] == [row for row, _ in pair]
     batch = collate([RelatedTexts("a dog"), RelatedTexts("cats")])
