@@ -6,7 +6,8 @@
 Every cell is a run in FOLDER, trained by the command that a user would type; a cell that is finished is not trained
 again, and one that was killed goes on. MINILM is the folder of all-MiniLM-L6-v2. Checkpoints and settings are chosen on
 dev alone; test is scored once, at the end of each run. All seeds of sst2-after-masked-lm start from one
-pretraining, the first. --write makes results/tasks.md of what is finished. No sentence of the corpora is in it.
+pretraining, the first. The result of a finished cell is kept in results/tasks.json, so that it is not lost with FOLDER;
+--write makes results/tasks.md of it. No sentence of the corpora is in it.
 """
 
 import argparse
@@ -17,9 +18,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from environment import described, write
+from environment import RESULTS, commit, described, write
 
 from regard.metrics.intervals import UNBOUNDED, ratio_interval
 from regard.run import Run
@@ -111,17 +113,19 @@ CELLS = (
     ),
     Cell("aeslc-scratch", "rouge2", "reported", f"{AESLC} --task summarize --minutes 8"),
 )
+KEPT = RESULTS / "tasks.json"
 PAIRED = (("sst2-scratch", "sst2-after-masked-lm"), ("sst2-scratch", "sst2-from-minilm"))
 
 
 def train(cell: Cell, options: argparse.Namespace, seed: int) -> None:
-    """Train a cell, unless that is done; go on with one that was killed."""
+    """Train a cell and keep its result, unless that is done; go on with one that was killed."""
     out = options.folder / f"{cell.name}-{seed}"
     if (out / "scores" / "test.json").exists():
         return
     resumed = ["train", "--resume", str(out)] if out.exists() else cell.command(options.data, options.folder, seed, out)
     print("regard", *resumed, flush=True)
     subprocess.run([sys.executable, "-m", "regard", *resumed, "--plain"], check=True)
+    keep(cell, options, seed)
 
 
 def import_encoder(options: argparse.Namespace) -> None:
@@ -143,12 +147,32 @@ def finished(cell: Cell, folder: Path) -> list[Path]:
     return sorted(out for out in folder.glob(f"{cell.name}-[0-9]*") if (out / "scores" / "test.json").exists())
 
 
-def result_lines(folder: Path) -> Iterator[str]:
-    yield "| run | seed | minutes | steps | dev | test | opponents on test | floor |"
-    yield "|---|---|---|---|---|---|---|---|"
+def keep(cell: Cell, options: argparse.Namespace, seed: int) -> None:
+    """Add a finished cell to what is kept, in place of an earlier training of it."""
+    kept = read_kept()
+    out = options.folder / f"{cell.name}-{seed}"
+    kept["rows"][out.name] = row(cell, out)
+    kept["paired"] |= dict(paired_lines(options.folder))
+    kept["notes"] += [note for note in options.note if note not in kept["notes"]]
+    KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_kept() -> dict[str, Any]:
+    """Lines of the table by run, lines of comparisons by pair, and notes."""
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {"rows": {}, "paired": {}, "notes": []}
+
+
+def page_lines(kept: dict[str, Any]) -> Iterator[str]:
+    yield from described()
+    yield from (f"- {note}" for note in kept["notes"])
+    yield ""
+    yield "| run | seed | commit | minutes | steps | dev | test | opponents on test | floor |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for cell in CELLS:
-        for out in finished(cell, folder):
-            yield row(cell, out)
+        names = sorted(name for name in kept["rows"] if name.rpartition("-")[0] == cell.name)
+        yield from (kept["rows"][name] for name in names)
+    yield ""
+    yield from kept["paired"].values()
 
 
 def row(cell: Cell, out: Path) -> str:
@@ -162,6 +186,7 @@ def row(cell: Cell, out: Path) -> str:
     cells = (
         cell.name,
         out.name.rpartition("-")[2],
+        commit().rpartition(" ")[2],
         f"{seconds / 60:.1f}",
         f"{steps:,}",
         f"{dev['value']:.2f}" if dev else "",
@@ -191,8 +216,8 @@ def correct_answers(out: Path) -> list[float]:
         return [float(line["correct"]) for line in csv.DictReader(file, delimiter="\t")]
 
 
-def paired_lines(folder: Path) -> Iterator[str]:
-    """Differences of accuracy between cells, on the same texts, averaged over the seeds that both have."""
+def paired_lines(folder: Path) -> Iterator[tuple[str, str]]:
+    """Differences of accuracy between cells, on the same texts, averaged over the seeds that both have, by name."""
     cells = {cell.name: cell for cell in CELLS}
     for first, second in PAIRED:
         sides = [
@@ -205,8 +230,11 @@ def paired_lines(folder: Path) -> Iterator[str]:
             interval = ratio_interval(gains, np.ones(len(gains)), UNBOUNDED)
             limits = f" [{interval.low:+.2f}, {interval.high:+.2f}]" if interval else ""
             yield (
-                f"- {second} − {first}: {gains.mean():+.2f}{limits} points of accuracy, paired by text, "
-                f"seeds {', '.join(seeds)}, {len(gains):,} texts"
+                f"{second} − {first}",
+                (
+                    f"- {second} − {first}: {gains.mean():+.2f}{limits} points of accuracy, paired by text, "
+                    f"seeds {', '.join(seeds)}, {len(gains):,} texts"
+                ),
             )
 
 
@@ -227,14 +255,7 @@ def main() -> None:
             if options.only is None or cell.name in options.only:
                 for seed in options.seeds:
                     train(cell, options, seed)
-    lines = [
-        *described(),
-        *(f"- {note}" for note in options.note),
-        "",
-        *result_lines(options.folder),
-        "",
-        *paired_lines(options.folder),
-    ]
+    lines = list(page_lines(read_kept()))
     print("\n".join(lines))
     if options.write:
         write("tasks", lines)
