@@ -24,7 +24,7 @@ test: $(READY)   ## lint, types and tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 -m 'not slow'
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow'
 
 check: test      ## the same thing by its other name
 

@@ -15,12 +15,13 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from regard import exchange
+from regard import exchange, hardware
 
 ROOT = Path(__file__).parent.parent
 
@@ -68,6 +69,7 @@ def serve() -> None:
     for module in IMPORTS:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
+    hardware.TRY_SECONDS = 0.002  # as in the process of the tests
     torch.optim.AdamW([torch.zeros(1, requires_grad=True)])  # imports the compiler of torch
     for line in sys.stdin:
         print(_fork(Request(**json.loads(line))), flush=True)
@@ -84,6 +86,9 @@ class Request:
     has_exchange: bool = True
     ranks: int = 1
     kill_before: tuple[str, int] | None = None
+    input: str = os.devnull
+    errors: str | None = None
+    environment: dict[str, str] | None = None
 
     def prepare(self) -> None:
         """What is changed in the process before the command."""
@@ -93,6 +98,17 @@ class Request:
             sys.addaudithook(_Recorder(Path(self.folder), Path(self.states)))
         if self.kill_before is not None:
             sys.addaudithook(_Killer(*self.kill_before))
+
+    def redirect(self) -> None:
+        """Put the files of the request in the place of the standard streams, and its environment."""
+        os.dup2(os.open(self.input, os.O_RDONLY), 0)
+        for stream, path in ((1, self.output), (2, self.errors or self.output)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
+        sys.stdin = os.fdopen(os.dup(0), encoding="utf-8")
+        sys.stdout, sys.stderr = (os.fdopen(os.dup(stream), "w", encoding="utf-8") for stream in (1, 2))
+        if self.environment is not None:
+            os.environ.clear()
+            os.environ.update(self.environment)
 
 
 def run_command(
@@ -112,6 +128,23 @@ def run_command(
     """
     paths = (str(folder), str(output), states and str(states))
     return _server().run(Request(list(argv), *paths, has_exchange, ranks, kill_before))
+
+
+def regard(
+    *arguments: object, stdin: str = "", cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """What a command prints and how it ends; as subprocess.run of the program, but nothing is imported again."""
+    argv = [str(argument) for argument in arguments]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, name) for name in ("input", "output", "errors")]
+        for path, text in zip(paths, (stdin, "", ""), strict=True):
+            path.write_text(text, encoding="utf-8")
+        given, output, errors = map(str, paths)
+        environment = dict(os.environ) if env is None else env
+        request = Request(argv, str(cwd or Path.cwd()), output, input=given, errors=errors, environment=environment)
+        code = _server().run(request)
+        printed = [path.read_text(encoding="utf-8") for path in paths[1:]]
+    return subprocess.CompletedProcess(argv, code, *printed)
 
 
 def _fork(request: Request) -> int:
@@ -147,11 +180,7 @@ def _group_environments(ranks: int) -> list[dict[str, str]]:
 def _run(request: Request) -> int:
     from regard.cli import main
 
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # not the requests of the server
-    descriptor = os.open(request.output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for stream in (1, 2):
-        os.dup2(descriptor, stream)
-    sys.stdout, sys.stderr = (os.fdopen(os.dup(stream), "w") for stream in (1, 2))
+    request.redirect()
     os.chdir(request.folder)
     request.prepare()
     try:

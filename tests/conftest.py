@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from regard import hardware
 from regard.config import parse_assignments
 from regard.config.registries import ACTIVATIONS, POSITION_SCHEMES
 from regard.formats.registry import FORMATS
@@ -34,6 +35,11 @@ def _one_seed() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)  # tests run side by side
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _short_tries() -> None:
+    hardware.TRY_SECONDS = 0.002  # half a second for each training otherwise; no test depends on the speed found
 
 
 @pytest.fixture(scope="session")

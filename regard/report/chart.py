@@ -8,6 +8,7 @@ import textwrap
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -52,6 +53,11 @@ class Chart:
 
     def to_svg(self) -> str:
         """The chart as an SVG element that can share a page with others."""
+        return self._svg
+
+    @cached_property
+    def _svg(self) -> str:
+        """Drawn once for its file, its PNG and its page: drawing takes most of the time of a report."""
         # Imported late, here and wherever charts are built: a page of tables or a terminal view needs no renderer.
         import vl_convert
 

@@ -15,14 +15,10 @@ from regard import config as settings
 from regard.cli import main
 from regard.cli.lines import decode_stdin
 from regard.cli.usage import repeat_options
+from tests.commands import regard
 from tests.jobs.conftest import TINY
 
 QUICK = [word for change in TINY for word in ("--set", change)]
-
-
-def regard(*arguments: object, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "regard", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, cwd=cwd, encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

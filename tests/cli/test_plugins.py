@@ -3,12 +3,12 @@
 import csv
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from regard.formats import read_pairs
+from tests import commands
 from tests.conftest import EXAMPLE_PLUGIN
 from tests.jobs.conftest import TINY
 
@@ -22,9 +22,8 @@ PLUGIN = {"REGARD_PLUGINS": str(EXAMPLE_PLUGIN)}
 
 
 def regard(*arguments: object, stdin: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "regard", *map(str, arguments)]
     environment = {name: value for name, value in os.environ.items() if name != "REGARD_PLUGINS"} | variables
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, encoding="utf-8", env=environment)
+    return commands.regard(*arguments, stdin=stdin, env=environment)
 
 
 @pytest.fixture(scope="session")

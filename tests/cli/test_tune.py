@@ -2,9 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from regard.tuning import open_study
 from regard.tuning.compare import P_VALUES
 from regard.tuning.open_study import StudyOptions, _study_from_options
 from regard.tuning.space import parse_over
+from tests.commands import run_command
 from tests.jobs.conftest import TINY
 
 SMALL = [c for c in TINY if not c.startswith(("model.layers", "train.validation_sentences"))]
@@ -280,28 +278,21 @@ def test_a_study_may_be_of_files_with_any_name(tmp_path: Path):
     assert study.name == "donn-es"
 
 
+KILLS = (("latest.json", 1), ("latest.json", 2), ("best.json", 1), ("report.html", 1), ("latest.json", 4))
+"""When a study is killed, each time it runs: before a file gets this name for the nth time."""
+
+
 @pytest.mark.slow
 def test_a_study_killed_five_times_ends_with_every_trial_once(files: Path, tmp_path: Path):
-    out, kills, goes = tmp_path / "s", 0, 0
-    command = [sys.executable, "-m", "regard", *arguments(files, out, steps=40), "--set", "train.save_every=4"]
-    command += ["--set", "train.patience=0"]
-    while goes < 12:
-        goes += 1
-        worker = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        if kills < 5:
-            logs = len(list(out.glob("trials/*/weights/*"))) if out.exists() else 0
-            while worker.poll() is None and len(list(out.glob("trials/*/weights/*"))) <= logs and not kills % 2:
-                time.sleep(0.05)
-            time.sleep(1.0 + kills)
-            worker.send_signal(signal.SIGKILL)
-            kills += 1
-        error = worker.communicate()[1]
-        if worker.returncode == 0:
-            break
-        assert worker.returncode == -signal.SIGKILL, error
+    out = tmp_path / "s"
+    argv = [*arguments(files, out, steps=40), "--set", "train.save_every=4", "--set", "train.patience=0"]
+    for kill in KILLS:
+        code = run_command(argv, tmp_path, tmp_path / "output", kill_before=kill)
+        assert code == -signal.SIGKILL, (kill, (tmp_path / "output").read_text())
+    assert run_command(argv, tmp_path, tmp_path / "output") == 0, (tmp_path / "output").read_text()
     study_worker = open_study.load_study(out)
     trials = study_worker.optuna_study.get_trials()
-    assert kills == 5 and [trial.state.name for trial in trials] == ["COMPLETE"] * 2
+    assert [trial.state.name for trial in trials] == ["COMPLETE"] * 2
     assert {trial.params["model.layers"] for trial in trials} == {1, 2}
     assert [result.first_summary.steps for result in study_worker.results()] == [40, 40]
     assert [folder.name for folder in sorted((out / "trials").iterdir())] == ["0001", "0002"]

@@ -96,7 +96,6 @@ EVENTS: dict[str, list[object]] = {}
 def finished(request: pytest.FixtureRequest, tmp_path_factory, monkeypatch) -> tuple[str, StudyWorker]:
     """A study that was stopped in its first trial, and resumed; trained once for all tests."""
     task = request.param
-    monkeypatch.setattr("regard.hardware.TRY_SECONDS", 0.001)  # the speed of the machine plays no part
     if task not in WORKERS:
         folder = tmp_path_factory.mktemp("studies") / "s"
         worker = open_or_create_study(make_options(task, request), folder)

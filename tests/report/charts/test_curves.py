@@ -6,9 +6,10 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+import vl_convert
 
 from regard.errors import RegardError
-from regard.report import Chart, Table, bar_chart, heatmap_chart, histogram, line_chart
+from regard.report import Chart, Figure, Table, bar_chart, heatmap_chart, histogram, line_chart
 
 NASTY = ["<b>&\"'", "▁Haus", "😀", "", "a\u2028b", "שלום", "same", "same", "]]>", "${x}", "\\u0041", 'id="k"']
 
@@ -186,6 +187,20 @@ def test_drawings_are_well_formed_named_and_the_same_each_time(make, tmp_path):
     assert (png.name, drawn.name) == ("again.png", "again.svg")
     assert png.read_bytes() == second.with_name("again").to_png()
     assert drawn.read_text(encoding="utf-8") == second.with_name("again").to_svg()
+
+
+def test_a_chart_is_drawn_once_for_its_files_and_its_page(monkeypatch, tmp_path):
+    drawn, draw = [], vl_convert.vegalite_to_svg
+
+    def count(spec, **options):
+        drawn.append(spec)
+        return draw(spec, **options)
+
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", count)
+    chart = loss_chart()
+    chart.save(tmp_path)
+    assert chart.to_svg() in Figure(chart).html() and len(drawn) == 1
+    assert chart.with_note("another").to_svg() != chart.to_svg() and len(drawn) == 2
 
 
 def test_a_png_is_twice_the_size_of_its_svg():
