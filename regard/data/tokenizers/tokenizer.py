@@ -22,6 +22,9 @@ BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 RESERVED_TOKENS = 300  # for byte fallback and special tokens
 MAX_ATTEMPTS = 3  # of training: the size that is asked for, one that suffices for all letters, and the largest one
 INVALID_MODEL_MESSAGE = "not a SentencePiece model: damaged, or a git-lfs pointer whose file was never downloaded"
+MIN_TEXTS_FOR_THREADS = (
+    16  # for every list, the library starts threads, which takes longer than to encode ten sentences
+)
 MAX_SENTENCE_BYTES = 16_384  # SentencePiece skips longer lines in training
 
 
@@ -50,6 +53,8 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without BOS and EOS."""
+        if len(texts) < MIN_TEXTS_FOR_THREADS:
+            return [self._processor.encode(text) for text in texts]
         return self._processor.encode(list(texts))
 
     def sample_segmentation(

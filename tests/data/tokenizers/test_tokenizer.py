@@ -30,6 +30,12 @@ def test_what_is_encoded_comes_back(text: str):
 SHARED = train_tokenizer(TEXTS, 320, "bpe")
 
 
+def test_a_text_has_the_same_ids_alone_among_few_and_among_many(tokenizer: Tokenizer):
+    texts = ["the cat", "", " l'été ", "日本\u2003x", "a\n\tb"]
+    few, many = tokenizer.encode(texts), tokenizer.encode(texts * 7)
+    assert few * 7 == many and [tokenizer.encode([text])[0] for text in texts] == few
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(exclude_characters="\u2581", exclude_categories=["Cs"]), min_size=1))
 def test_spans_cover_the_text_in_order(text: str):
