@@ -11,13 +11,13 @@ import pytest
 def said(folder: Path, *words: str) -> str:
     done = subprocess.run([sys.executable, "-m", "regard", *words], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return " ".join(done.stdout.split())  # however long its lines are
 
 
 @pytest.mark.slow
 def test_the_demo_model_aligns_and_half_of_its_heads_will_do(tmp_path: Path):
     output = said(tmp_path, "demo")
-    found = re.search(r"best head decoder\.\d\.cross\.\d (0\.\d+), all heads averaged", output)
+    found = re.search(r"best head decoder\.\d\.cross\.\d (0\.\d+) .*, all heads averaged", output)
     assert found and float(found[1]) <= 0.20
     heads = said(tmp_path, "heads", "runs/demo", "runs/demo-corpus/test.tsv")
     assert re.search(r"grammar: (no head has an agreement role|\S+ attends from)", heads)
