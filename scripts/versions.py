@@ -9,6 +9,7 @@ come with gigabytes of CUDA. The exit code is 1 if a range is not true.
 """
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -55,11 +56,34 @@ regard tune pairs.tsv --over model.dropout=0.1,0.2 --steps-each 5 --out studies/
 python make_bert.py
 regard import bert --out runs/bert
 python -c 'import regard; assert regard.load_encoder("runs/bert").embed(["a dog", "a cat"]).shape == (2, 16)'
-python -c 'import psycopg; psycopg.pq.version()'
+regard train reviews.csv --task classify --steps 9 --out runs/classifier --set model.dim=32
+regard train tagged.conll --task tag --steps 9 --out runs/tagger --set model.dim=32
+regard index runs/bert documents.tsv --out index --hnsw
+regard search index 'the dog of the river' --hnsw
+regard evaluate runs/bert senses.jsonl --task senses --fit more-senses.jsonl
+python -c 'import gensim.models, pycrfsuite, psycopg, sklearn.linear_model, usearch.index; psycopg.pq.version()'
 """
+
+
+def sense_line(word: str) -> str:
+    """A word in two sentences, as MCL-WiC has it."""
+    places = {"start1": 2, "end1": 2 + len(word), "start2": 4, "end2": 4 + len(word)}
+    label = "T" if len(word) > 3 else "F"
+    return (
+        json.dumps({"sentence1": f"a {word} runs", "sentence2": f"the {word} sleeps", **places, "label": label}) + "\n"
+    )
+
+
+ANIMALS = ("cat", "dog", "horse", "hen", "owl", "fox", "goat")
 FILES = {
     "lines.txt": "The small dog sees the cat.\nThe girls sing.\n",
     "japanese.tsv": "".join(f"The cat sees {n} dogs.\t猫が{n}匹の犬を見ています。\n" for n in range(23)),
+    "reviews.csv": "text,label\n"
+    + "".join(f"the {a} of the {b} is {c},{c}\n" for a in ANIMALS for b in ANIMALS for c in ("good", "bad")),
+    "tagged.conll": "".join(f"the\tO\n{a}\tB-animal\nsaw\tO\n{b}\tB-animal\n\n" for a in ANIMALS for b in ANIMALS),
+    "documents.tsv": "id\ttitle\ttext\n" + "".join(f"{a}\tthe {a}\tthe {a} is at the river\n" for a in ANIMALS),
+    "senses.jsonl": "".join(map(sense_line, ANIMALS)),
+    "more-senses.jsonl": "".join(map(sense_line, ANIMALS[::-1])),
     "make_bert.py": """\
 import pathlib, tokenizers, transformers
 folder = pathlib.Path("bert")
