@@ -54,6 +54,36 @@ def test_a_signal_ends_the_program_in_order(number: signal.Signals, code: int):
     assert text.rindex(SHOW_CURSOR) > text.rindex(HIDE_CURSOR)
 
 
+SWALLOWING_PROGRAM = """
+import os, time
+from regard import cli
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), {number})
+        for _ in range(1000):  # the handler runs here
+            pass
+
+@cli.app.command("wait", cls=cli.help.HelpfulCommand)
+def wait():
+    Finalized()
+    time.sleep(60)
+    print("not reached")
+
+cli.main(["wait"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)], ids=str
+)
+def test_a_signal_inside_a_finalizer_is_not_lost(number: signal.Signals, code: int):
+    program = f"import signal; signal.signal({number:d}, signal.{DEFAULTS[number]})\n{SWALLOWING_PROGRAM}"
+    command = [sys.executable, "-c", program.replace("{number}", f"{number:d}")]
+    out = subprocess.run(command, capture_output=True, text=True)
+    assert (out.returncode, out.stdout) == (code, "") and "ignored" not in out.stderr, out.stderr
+
+
 def test_a_signal_that_is_ignored_stays_so():
     code = (
         "import os, signal, sys\nfrom regard.cli.signals import exit_on_signals\n"

@@ -104,6 +104,7 @@ def resume_run(folder: Path, values: Mapping[str, Any], should_stop: StopCallbac
     config = _resumed_config(run, values)
     is_as_long = _without(config, FREE_SETTINGS) == _without(run.load_config(), FREE_SETTINGS)
     if is_as_long and run.finished() and run.best.exists():
+        run.remove_temporary_files()  # a kill may have come while another command wrote into the run
         yield Note(f"{folder} is already finished. Give more --steps or --minutes to continue training.")
         return
     require_installed(config.train.track)

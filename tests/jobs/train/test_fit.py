@@ -275,6 +275,14 @@ def test_a_finished_run_says_so(tmp_path, tiny):
     assert "already finished" in str(events[-1])
 
 
+def test_resuming_a_finished_run_removes_what_another_command_has_left(tmp_path, tiny):
+    train(tmp_path / "run", tiny("train.steps=2"))
+    left = tmp_path / "run" / "scores" / f".test.json.0123456789abcdef{TEMPORARY_SUFFIX}"
+    left.touch()
+    list(job.resume_run(tmp_path / "run", {}, never))
+    assert not left.exists() and left.parent.exists()
+
+
 def test_nothing_to_train_on_is_refused(tmp_path, tiny):
     with pytest.raises(ConfigError, match="nothing to train on"):
         train(tmp_path / "run", tiny("data.train=[]"))
