@@ -9,6 +9,7 @@ from regard.config import Config
 from regard.training.planning.single_stack_sizing import (
     CLASSIFY_SIZING,
     LABEL_SIZING,
+    TAG_SIZING,
     TOKEN_SIZING,
     StackSizing,
     suggest_single_stack,
@@ -25,7 +26,7 @@ def suggest(sizing: StackSizing, *assignments: str, size: int = 700_000, task: s
 
 
 def test_every_suggestion_is_a_setting_that_the_task_takes():
-    for sizing, task in ((CLASSIFY_SIZING, "classify"), (LABEL_SIZING, "tag"), (TOKEN_SIZING, "causal-lm")):
+    for sizing, task in ((CLASSIFY_SIZING, "classify"), (TAG_SIZING, "tag"), (TOKEN_SIZING, "causal-lm")):
         values = suggest(sizing, task=task)
         config = settings.with_values(settings.override(Config(), [f"task={task}"]), values)
         assert settings.flatten(config.model_dump())["model.dim"] == values["model.dim"]
@@ -55,6 +56,7 @@ def test_fine_tuning_is_slower_with_a_faster_output_and_keeps_the_segmentation()
     assert scratch["data.subword_regularization"] > 0 and "data.subword_regularization" not in tuned
     assert scratch["train.metric"] == tuned["train.metric"] == "accuracy"
     assert not {"train.metric", "data.subword_regularization"} & suggest(LABEL_SIZING, task="tag").keys()
+    assert suggest(TAG_SIZING, task="tag")["train.metric"] == "f1"
 
 
 def test_wide_models_train_in_bfloat16_where_it_is_much_faster():
@@ -67,6 +69,18 @@ def test_wide_models_train_in_bfloat16_where_it_is_much_faster():
     assert precision(3.0, "model.dim=384", "model.heads=4") == "bfloat16"
     assert precision(1.5, "model.dim=384", "model.heads=4") is None and precision(3.0) is None
     assert precision(3.0, "model.dim=384", "model.heads=4", "train.precision=float32") is None
+
+
+def test_positions_are_rotary_from_scratch_where_they_can_be_and_nothing_was_said_of_them():
+    name = "model.positions.kind"
+    assert suggest(LABEL_SIZING)[name] == suggest(TOKEN_SIZING, task="masked-lm")[name] == "rotary"
+    assert name not in suggest(LABEL_SIZING, "train.init_from=runs/other")  # whose own they are
+    assert name not in suggest(LABEL_SIZING, f"{name}=alibi") and name not in suggest(
+        LABEL_SIZING, f"{name}=sinusoidal"
+    )
+    assert name not in suggest(LABEL_SIZING, "model.positions.offset=7")  # has no effect on rotary positions
+    assert name not in suggest(LABEL_SIZING, "model.dim=33", "model.heads=11")  # 3 dimensions a head are no pairs
+    assert name in suggest(LABEL_SIZING, "model.dim=44", "model.heads=11")
 
 
 @pytest.mark.parametrize("name", ["model.dim", "data.vocab_size"])

@@ -37,7 +37,7 @@ from regard.tasks.tag.loss import TaggingLoss
 from regard.tasks.tag.tagger import Tagger
 from regard.tasks.tag.tags import TagSet
 from regard.tasks.text_forward import TextModel
-from regard.training.planning.single_stack_sizing import LABEL_SIZING, suggest_single_stack
+from regard.training.planning.single_stack_sizing import TAG_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 from regard.training.validate import DevPredictions, DevPredictor
 
@@ -119,7 +119,7 @@ class TagTask(SingleTextTask):
         return int(np.count_nonzero(data.train.target_ids.values)) / len(data.train)
 
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
-        return suggest_single_stack(inputs, config, LABEL_SIZING)
+        return suggest_single_stack(inputs, config, TAG_SIZING)
 
     def build_collator(self, config: Config, data: SingleTextData, training: bool) -> Collator:
         return TagCollator(data.tokenizer)
