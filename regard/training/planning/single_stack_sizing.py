@@ -14,8 +14,8 @@ VOCAB_SIZES = ((100_000, 500), (500_000, 1000), (1_500_000, 2000), (4_000_000, 6
 """By bytes of training text."""
 MIN_BFLOAT16_DIM, MIN_BFLOAT16_SPEEDUP = 256, 2.0
 """From which on bfloat16 is faster as a whole: it also costs conversions, and padding (benchmarks/bfloat16.py)."""
-POSITIONS = SuggestedSetting("model.positions.kind", "rotary", "learns what stands beside a token far sooner")
-"""Than sinusoids, which all lectures begin with (benchmarks/single_stack_positions.py)."""
+ROTARY = SuggestedSetting("model.positions.kind", "rotary", "learns what stands beside a token far sooner")
+"""Than sinusoids, where every token is a target (benchmarks/single_stack_positions.py)."""
 VALIDATIONS_PER_EPOCH = 3
 """A validation reads dev, a twentieth of the texts, twice, each time at a third of the cost of training: three of them
 take a tenth of an epoch's time."""
@@ -61,6 +61,7 @@ LABEL_SIZING = StackSizing((StackPreset(128, 2, 4, 512, 0), StackPreset(192, 3, 
 TAG_SIZING = replace(
     LABEL_SIZING,
     settings=(SuggestedSetting("train.metric", "f1", "the loss of dev rises while its F1 still does"),),
+    scratch_settings=(ROTARY,),
 )
 CLASSIFY_SIZING = replace(
     LABEL_SIZING,
@@ -73,6 +74,7 @@ TOKEN_SIZING = StackSizing(
         StackPreset(192, 4, 4, 768, 500_000),
         StackPreset(256, 6, 8, 1024, 20_000_000),
     ),
+    scratch_settings=(ROTARY,),
 )
 """Every token is a target."""
 VECTOR_SIZING = StackSizing(
@@ -90,8 +92,9 @@ def suggest_single_stack(inputs: SizingInputs, config: Config, sizing: StackSizi
     user_sized = bool(SIZE_SETTINGS & explicit_names)
     suggestions = _suggest(inputs, config, sizing, user_sized)
     own = explicit_names | (SIZE_SETTINGS if user_sized else set())
-    if any(name.startswith("model.positions.") for name in explicit_names):
-        own |= {POSITIONS.name}  # another setting of positions is meant for the scheme that the user has in mind
+    has_odd_heads = user_sized and config.model.dim % (2 * config.model.heads) != 0  # rotated are pairs of dimensions
+    if has_odd_heads or any(name.startswith("model.positions.") for name in explicit_names):
+        own |= {ROTARY.name}
     return [suggestion for suggestion in suggestions if suggestion.name not in own]
 
 
@@ -104,8 +107,6 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     model = config.model if user_sized else preset.model_config(config.model)
     for name in ("dim", "layers", "heads", "ffn"):
         yield SuggestedSetting(f"model.{name}", getattr(preset, name), text)
-    if not config.train.init_from and model.dim % (2 * model.heads) == 0:  # dimensions of a head are rotated in pairs
-        yield POSITIONS
     train = config.train.model_copy(update={"batch_tokens": sizing.batch_tokens})
     sized = Config(task=config.task, data=config.data, model=model, train=train)
     expected = _estimate(inputs, sized, vocab_size, sizing.max_rows)

@@ -71,16 +71,18 @@ def test_wide_models_train_in_bfloat16_where_it_is_much_faster():
     assert precision(3.0, "model.dim=384", "model.heads=4", "train.precision=float32") is None
 
 
-def test_positions_are_rotary_from_scratch_where_they_can_be_and_nothing_was_said_of_them():
+def test_positions_are_rotary_where_every_token_is_a_target_and_nothing_was_said_of_them():
     name = "model.positions.kind"
-    assert suggest(LABEL_SIZING)[name] == suggest(TOKEN_SIZING, task="masked-lm")[name] == "rotary"
-    assert name not in suggest(LABEL_SIZING, "train.init_from=runs/other")  # whose own they are
-    assert name not in suggest(LABEL_SIZING, f"{name}=alibi") and name not in suggest(
-        LABEL_SIZING, f"{name}=sinusoidal"
-    )
-    assert name not in suggest(LABEL_SIZING, "model.positions.offset=7")  # has no effect on rotary positions
-    assert name not in suggest(LABEL_SIZING, "model.dim=33", "model.heads=11")  # 3 dimensions a head are no pairs
-    assert name in suggest(LABEL_SIZING, "model.dim=44", "model.heads=11")
+
+    def tags(*assignments: str) -> dict[str, Any]:
+        return suggest(TAG_SIZING, *assignments, task="tag")
+
+    assert tags()[name] == suggest(TOKEN_SIZING, task="masked-lm")[name] == "rotary"
+    assert name not in suggest(CLASSIFY_SIZING) and name not in tags("train.init_from=runs/other")  # which has its own
+    assert name not in tags(f"{name}=alibi") and name not in tags(f"{name}=sinusoidal")
+    assert name not in tags("model.positions.offset=7")  # which is one of other schemes
+    assert name not in tags("model.dim=33", "model.heads=11")  # 3 dimensions a head are no pairs
+    assert name in tags("model.dim=44", "model.heads=11")
 
 
 @pytest.mark.parametrize("name", ["model.dim", "data.vocab_size"])
