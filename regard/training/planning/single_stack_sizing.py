@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from regard.config import Config, ModelConfig, explicit_settings
-from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs
+from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs, training_throughput
 from regard.training.planning.sizing import SIZE_SETTINGS, SizingInputs, SuggestedSetting
 
 BATCH_TOKENS = 1024
@@ -87,7 +87,7 @@ def suggest_single_stack(inputs: SizingInputs, config: Config, sizing: StackSizi
 
 
 def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_sized: bool) -> Iterator[SuggestedSetting]:
-    text = f"{inputs.source_bytes:,} bytes of text"
+    text, explicit_names = f"{inputs.source_bytes:,} bytes of text", explicit_settings(config)
     sizes = (size for max_bytes, size in sizing.vocab_sizes if inputs.source_bytes < max_bytes)
     vocab_size = next(sizes, MAX_VOCAB_SIZE)
     yield SuggestedSetting("data.vocab_size", vocab_size, text)
@@ -95,8 +95,12 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     model = config.model if user_sized else preset.model_config(config.model)
     for name in ("dim", "layers", "heads", "ffn"):
         yield SuggestedSetting(f"model.{name}", getattr(preset, name), text)
-    train = config.train.model_copy(update={"batch_tokens": sizing.batch_tokens})
+    precisions = list(_suggest_precision(model, inputs.bfloat16_speedup))
+    chosen = {"train.batch_tokens": sizing.batch_tokens} | {one.name: one.value for one in precisions}
+    updates = {name.removeprefix("train."): value for name, value in chosen.items() if name not in explicit_names}
+    train = config.train.model_copy(update=updates)
     sized = Config(task=config.task, data=config.data, model=model, train=train)
+    vocab_size = config.data.vocab_size if "data.vocab_size" in explicit_names else vocab_size
     expected = _estimate(inputs, sized, vocab_size, sizing.max_rows)
     steps, finetunes = max(1, int(expected.steps)), bool(config.train.init_from)
     epochs = f"about {format_epochs(expected.epochs)} epochs"
@@ -112,7 +116,7 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     validate_every = min(2000, max(50, steps // num_validations))
     yield SuggestedSetting("train.validate_every", validate_every, f"about {num_validations} validations")
     yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")
-    yield from _suggest_precision(model, inputs.bfloat16_speedup)
+    yield from precisions
     yield from (*sizing.settings, *(() if finetunes else sizing.scratch_settings))
 
 
@@ -123,5 +127,5 @@ def _suggest_precision(model: ModelConfig, bfloat16_speedup: float) -> Iterator[
 
 
 def _estimate(inputs: SizingInputs, config: Config, vocab_size: int, max_rows: float) -> TrainingEstimate:
-    lengths, flops = inputs.mean_lengths, inputs.flops_per_second
-    return estimate_training(config, inputs.pairs, lengths, vocab_size, flops, inputs.processes, max_rows)
+    flops = training_throughput(config, inputs.flops_per_second, inputs.bfloat16_speedup)
+    return estimate_training(config, inputs.pairs, inputs.mean_lengths, vocab_size, flops, inputs.processes, max_rows)
