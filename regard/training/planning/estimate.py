@@ -85,7 +85,7 @@ def matmul_efficiency(width: int) -> float:
 def training_throughput(config: Config, flops_per_second: float, bfloat16_speedup: float) -> float:
     """The throughput of float32 at which training would take as long as in the precision of the config.
 
-    bfloat16 makes only the matrices faster: the rest stays, and conversions are added, whose share falls with the width.
+    bfloat16 makes only the matrices faster: the rest stays, and conversions are added, less so for wide models.
     """
     if config.train.precision != "bfloat16":
         return flops_per_second

@@ -103,7 +103,7 @@ def test_columns_are_numbered_from_one_to_the_width(number: str):
          "columns with --text-column and --label-column (it has: 'a', 'b')"),
         (["a", "label"], {"text": "label"}, "column 'label' is both the text and the label"),
         (["text", "a", "label"], {"text_pair": "text"}, "column 'text' is both the text and the text pair"),
-        (["a", "b", "label"], {"text": "a", "text_pair": "label"}, "column 'label' is both the text pair and the label"),
+        (["a", "b", "label"], {"text": "a", "text_pair": "label"}, "column 'label' is both the text pair and the"),
         (["a", "b"], {"text": "2", "label": "2"}, "column 2 is both the text and the label"),
         (["text", "label", "label"], {}, "has 2 columns 'label', and the label is one of them; rename the others (it "
          "has: 'text', 'label', 'label')"),
