@@ -28,7 +28,7 @@ def choose_groups(
             members = [min(_spare(groups, rest, name), key=lambda group: sum(groups[group].values()))]
         if not members or len(members) == len(rest):
             raise DataError(
-                f"{len(groups)} groups of texts are too few to hold out {name}; give a file for it, or more texts"
+                f"{len(groups)} group{'s' * (len(groups) != 1)} of texts {'is' if len(groups) == 1 else 'are'} too few to hold out {name}; give a file for it, or more texts"
             )
         chosen |= dict.fromkeys(members, name)
     return chosen

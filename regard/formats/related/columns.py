@@ -7,6 +7,7 @@ positive, hard negatives. A third and last column of numbers has similarities.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from regard.errors import FormatError
 from regard.formats.labeled.columns import (
     MAX_NAME_CHARS,
     PAIR_NAMES,
@@ -14,6 +15,7 @@ from regard.formats.labeled.columns import (
     parse_column_number,
     require_distinct,
 )
+from regard.formats.labeled.recognition import recognize_columns
 
 RELATED_NAMES = (
     *(("text", "positive"), ("anchor", "positive"), ("query", "positive"), ("query", "document"), ("query", "passage")),
@@ -59,6 +61,11 @@ def choose_related_columns(sample: Sequence[Sequence[str]], names: RelatedColumn
         text, positive = text or 0, 1 if positive is None else positive
         require_distinct({"text": text, "text-pair": positive, "label": similarity}, header, file)
         return ColumnNumbers(text, positive, similarity=similarity)
+    if recognize_columns(header) == "labels":
+        raise FormatError(
+            f"{file}: has texts with labels (its columns are {', '.join(map(repr, header))}); expected a text and its "
+            f"positive, or name both columns with --text-column and --text-pair-column"
+        )
     if len(header) == 3 and all(len(row) == 3 and is_number(row[2]) for row in sample):
         return ColumnNumbers(0, 1, similarity=2)
     return ColumnNumbers(0, 1 if len(header) > 1 else None, tuple(range(2, len(header))))

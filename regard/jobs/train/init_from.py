@@ -82,9 +82,10 @@ def choose_architecture(init_run: Run, init_config: Config, config: Config) -> s
         if config.model.architecture not in candidates:
             _require_same(init_run, "model.architecture", config.model.architecture, stacks)
         return config.model.architecture
+    needed = " or ".join(_needed_architectures(init_config, config.task))
     raise ConfigError(
-        f"{init_run.folder}: has the architecture {stacks}, but --task {config.task} needs "
-        f"{' or '.join(_needed_architectures(init_config, config.task))}; leave out --from, or give a run that has such a part. It fits --task "
+        f"{init_run.folder}: has the architecture {stacks}, but --task {config.task} needs {needed}; leave out --from, "
+        f"or give a run that has such a part. It fits --task "
         f"{', '.join(task for task, architectures in fitting.items() if architectures)}"
     )
 
