@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from regard import config as settings
-from regard.config import SOURCE_TARGET_TASKS, TASK_ARCHITECTURES, Config
+from regard.config import SOURCE_TARGET_TASKS, TASK_ARCHITECTURES, Config, TaskName
 from regard.errors import ConfigError, RunError
 from regard.model import weights
 from regard.run import Run, atomic_write
@@ -90,14 +90,14 @@ def choose_architecture(init_run: Run, init_config: Config, config: Config) -> s
     )
 
 
-def _fitting_architectures(init_config: Config, task: str) -> list[str]:
+def _fitting_architectures(init_config: Config, task: TaskName) -> list[str]:
     """The architectures of a task that another run has, or has a part of."""
     stacks = init_config.model.architecture
     needed = _needed_architectures(init_config, task)
     return [architecture for architecture in needed if architecture in (stacks, *stacks.split("-"))]
 
 
-def _needed_architectures(init_config: Config, task: str) -> tuple[str, ...]:
+def _needed_architectures(init_config: Config, task: TaskName) -> tuple[str, ...]:
     needed = TASK_ARCHITECTURES[task]
     if task in SOURCE_TARGET_TASKS and not init_config.joins_source_and_target:
         return needed[:1]  # other decoders have read no source, nor the mark after it
