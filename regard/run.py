@@ -365,7 +365,7 @@ def open_run(folder: Path) -> Run:
     run = Run(folder)
     if not folder.exists():
         recover(folder)  # a process may have been killed while it replaced the run
-    if not folder.is_dir():
+    if not folder.exists():
         raise RunError(f"{folder}: no such run. Train one with `regard train … --out {folder}`.")
     if not run.config.exists():
         raise RunError(f"{folder}: not a run folder (it has no {run.config.name}).")

@@ -211,7 +211,7 @@ class ModelConfig(Settings):
             if value and self.architecture != "encoder":
                 raise ValueError(
                     f"model.{name}={value} is for encoders without a decoder, "
-                    f"but model.architecture is {self.architecture}; leave it out"
+                    f"but model.architecture is {self.architecture}; leave it out, or set model.architecture=encoder"
                 )
         return self
 

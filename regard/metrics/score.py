@@ -13,6 +13,7 @@ LOWER_IS_BETTER = frozenset({"bits per byte", "perplexity per token", "nats per 
 NO_INTERVAL_REASONS = {
     "n<": "too few examples",
     "biased": "above 0 by chance alone",
+    "windows": "only the sum over the dev windows is known during training",
     "one-stream": "all texts are compressed together",
 }
 """What a signature says where there is no interval, after "ci:none", in words."""

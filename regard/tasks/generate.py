@@ -78,8 +78,10 @@ class GenerationOptions:
             raise ConfigError(f"max_new_tokens={self.max_new_tokens}: must be 1 or more")
         if not 0 <= self.temperature < float("inf"):
             raise ConfigError(f"temperature={self.temperature}: must be 0 (greedy search) or more")
-        if isinstance(self.stop, str) or not all(self.stop):
-            raise ConfigError(f"stop={self.stop!a:.80}: expected a tuple of strings, none of them empty")
+        if isinstance(self.stop, str):
+            raise ConfigError(f"stop={self.stop!a:.80}: expected a tuple of strings")
+        if not all(self.stop):
+            raise ConfigError("--stop is empty: give the string that a text ends before, or leave it out")
         self.sampling()  # refuses other wrong values
 
     def sampling(self) -> SamplingSearch:

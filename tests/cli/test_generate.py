@@ -78,7 +78,10 @@ def test_masks_are_filled_in_tables_and_in_json(run_of, command):
         (("generate", "causal-lm", "cat " * 50), "the model's context is 29"),
         (("generate", "causal-lm", "x", "--temperature", "-1"), "temperature=-1.0"),
         (("generate", "causal-lm", "x", "--top-p", "2"), "top_p"),
-        (("generate", "causal-lm", "x", "--stop", ""), "none of them empty"),
+        (
+            ("generate", "causal-lm", "x", "--stop", ""),
+            "--stop is empty: give the string that a text ends before, or leave it out",
+        ),
         (("generate", "causal-lm", "x", "--max-tokens", "0"), "--max-tokens"),
         (("translate", "causal-lm"), "regard generate"),
     ],

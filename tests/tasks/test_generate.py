@@ -256,7 +256,7 @@ def test_weights_that_overflow_are_an_error_not_a_text():
         ({"top_k": -1}, "top_k=-1"),
         ({"top_p": 0.0, "temperature": 0}, "top_p=0.0"),
         ({"min_p": 2.0}, "min_p=2.0"),
-        ({"stop": ("a", "")}, "none of them empty"),
+        ({"stop": ("a", "")}, "--stop is empty"),
         ({"stop": "abc"}, "expected a tuple of strings"),
         ({"seed": -1}, "seed=-1"),
     ],

@@ -27,9 +27,8 @@ def choose_groups(
         if not members and len(rest) > 1:  # a set of few texts has at least one
             members = [min(_spare(groups, rest, name), key=lambda group: sum(groups[group].values()))]
         if not members or len(members) == len(rest):
-            raise DataError(
-                f"{len(groups)} groups of texts are too few to hold out {name}; give a file for it, or more texts"
-            )
+            count = "1 group of texts is" if len(groups) == 1 else f"{len(groups)} groups of texts are"
+            raise DataError(f"{count} too few to hold out {name}; give a file for it, or more texts")
         chosen |= dict.fromkeys(members, name)
     return chosen
 

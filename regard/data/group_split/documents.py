@@ -30,7 +30,8 @@ def hold_out_documents(
         sets = _split_parts(documents, fractions)  # one of the documents is most of the text
     for name in ("train", *fractions):
         if not sets[name]:
-            raise DataError(f"{total:,} characters are too few to hold out {name}; give a file for it, or more text")
+            count = f"{total:,} character{'s' * (total != 1)}"
+            raise DataError(f"a text of {count} is too short to hold out {name}; give a file for it, or more text")
     return sets
 
 

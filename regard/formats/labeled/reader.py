@@ -8,6 +8,7 @@ from regard.files import MAX_LINE_BYTES
 from regard.formats import files
 from regard.formats.labeled import classes, conll, spans
 from regard.formats.labeled.examples import ColumnNames, LabeledText, TaggedSentence
+from regard.formats.labeled.recognition import recognize
 from regard.formats.unsupported import require_text_suffix
 
 TABLE_SUFFIXES = (".csv", ".tsv")
@@ -46,6 +47,8 @@ def read_tagged_sentences(
         if files.format_suffix(path) == JSON_SUFFIX:
             yield from spans.read_objects_with_tags(path, max_line_bytes)
         else:
+            if recognize([path]) == "labels":
+                raise FormatError(f"{path}: has texts with labels; expected words with tags (CoNLL columns, or .jsonl)")
             if files.format_suffix(path) != ".tsv":
                 require_text_suffix(path, (".conll", ".tsv", JSON_SUFFIX))
             yield from conll.read_columns(path, max_line_bytes)

@@ -33,17 +33,18 @@ def _recognize_file(path: Path) -> LabeledKind | None:
         return "tags" if len(first.split()) > 1 else None
     if suffix in (".csv", ".tsv"):
         row = next(read_rows(path), None)
-        return _recognize_names([str(cell) for cell in row.cells] if row else [])
+        return recognize_columns([str(cell) for cell in row.cells] if row else [])
     if suffix == ".jsonl":
         keys, _ = next(read_objects(path), ({}, ""))
-        return _recognize_names(list(keys))
+        return recognize_columns(list(keys))
     if find_reader(suffix) is None:
         first = next((line for line in text.read_lines(path) if line.strip()), "")
         return "labels" if first.startswith(FASTTEXT_PREFIX) else None
     return None
 
 
-def _recognize_names(columns: Sequence[str]) -> LabeledKind | None:
+def recognize_columns(columns: Sequence[str]) -> LabeledKind | None:
+    """What a table with these names of columns has; None in doubt."""
     names = {column.strip().lower() for column in columns}
     if names & {*PAIR_KEYS}:
         return None

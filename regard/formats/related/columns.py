@@ -7,7 +7,15 @@ positive, hard negatives. A third and last column of numbers has similarities.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.formats.labeled.columns import MAX_NAME_CHARS, PAIR_NAMES, find_name, parse_column_number
+from regard.errors import FormatError
+from regard.formats.labeled.columns import (
+    MAX_NAME_CHARS,
+    PAIR_NAMES,
+    find_name,
+    parse_column_number,
+    require_distinct,
+)
+from regard.formats.labeled.recognition import recognize_columns
 
 RELATED_NAMES = (
     *(("text", "positive"), ("anchor", "positive"), ("query", "positive"), ("query", "document"), ("query", "passage")),
@@ -50,7 +58,14 @@ def choose_related_columns(sample: Sequence[Sequence[str]], names: RelatedColumn
         text, positive, similarity = (
             parse_column_number(name, len(header), file) for name in (names.text, names.text_pair, names.similarity)
         )
-        return ColumnNumbers(text or 0, 1 if positive is None else positive, similarity=similarity)
+        text, positive = text or 0, 1 if positive is None else positive
+        require_distinct({"text": text, "text-pair": positive, "label": similarity}, header, file)
+        return ColumnNumbers(text, positive, similarity=similarity)
+    if recognize_columns(header) == "labels":
+        raise FormatError(
+            f"{file}: has texts with labels (its columns are {', '.join(map(repr, header))}); expected a text and its "
+            f"positive, or name both columns with --text-column and --text-pair-column"
+        )
     if len(header) == 3 and all(len(row) == 3 and is_number(row[2]) for row in sample):
         return ColumnNumbers(0, 1, similarity=2)
     return ColumnNumbers(0, 1 if len(header) > 1 else None, tuple(range(2, len(header))))
@@ -61,8 +76,10 @@ def name_keys(keys: Sequence[str], names: RelatedColumns, file: str) -> tuple[st
     text, positive = _find_texts(keys, names, file)
     negatives = [key for key in keys if key.lower().startswith(NEGATIVE_PREFIXES) and key not in (text, positive)]
     if names.similarity:
-        return text, positive, [], find_name(keys, names.similarity, (), "label", file)
-    similarity = next((key for key in keys if key.lower() in SIMILARITY_NAMES), "")
+        negatives, similarity = [], find_name(keys, names.similarity, (), "label", file)
+    else:
+        similarity = next((key for key in keys if key.lower() in SIMILARITY_NAMES), "")
+    require_distinct({"text": text, "text-pair": positive or None, "label": similarity or None}, keys, file)
     return text, positive, [] if similarity else negatives, similarity
 
 

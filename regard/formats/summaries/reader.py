@@ -12,7 +12,7 @@ from pathlib import Path
 from regard.errors import FormatError
 from regard.files import MAX_LINE_BYTES
 from regard.formats import files
-from regard.formats.labeled.columns import MAX_NAME_CHARS, find_name, parse_column_number
+from regard.formats.labeled.columns import MAX_NAME_CHARS, find_name, parse_column_number, require_distinct
 from regard.formats.labeled.reader import JSON_SUFFIX, TABLE_SUFFIXES, list_existing
 from regard.formats.labeled.table import Row, convert_cell, read_objects, read_rows
 from regard.formats.summaries.examples import SummarizedDocument
@@ -66,11 +66,14 @@ def _read_json_lines(path: Path, names: SummaryColumns, max_line_bytes: int) -> 
     for row, where in read_objects(path, max_line_bytes):
         keys = list(row)
         source_key = find_name(keys, names.source, SOURCE_NAMES, "text", where)
+        target_key = find_name(keys, names.target, TARGET_NAMES, "text-pair", where)
+        labels_key = find_name(keys, names.labels, (), "label", where) if names.labels else None
+        require_distinct({"text": source_key, "text-pair": target_key, "label": labels_key}, keys, where)
         is_divided = isinstance(row[source_key], list)
         source = _get(row, source_key, where) if is_divided else _split_lines(row[source_key])
-        target = _get(row, find_name(keys, names.target, TARGET_NAMES, "text-pair", where), where)
+        target = _get(row, target_key, where)
         title = next((" ".join(_get(row, key, where)) for key in keys if key.lower() in TITLE_NAMES), "")
-        labels = _get_labels(row, find_name(keys, names.labels, (), "label", where), where) if names.labels else None
+        labels = _get_labels(row, labels_key, where) if labels_key else None
         if labels is not None and (not is_divided or len(labels) != len(source)):
             raise FormatError(
                 f"{where}: has {len(labels)} labels for {len(source)} sentences; expected a list of sentences, with a "
@@ -120,14 +123,17 @@ def _read_table(path: Path, names: SummaryColumns, max_line_bytes: int) -> Itera
     header = [str(cell).strip() for cell in first.cells]
     title: int | None = None
     if _is_header(header, names):
-        source = header.index(find_name(header, names.source, SOURCE_NAMES, "text", str(path)))
-        target = header.index(find_name(header, names.target, TARGET_NAMES, "text-pair", str(path)))
+        source_name = find_name(header, names.source, SOURCE_NAMES, "text", str(path))
+        target_name = find_name(header, names.target, TARGET_NAMES, "text-pair", str(path))
+        require_distinct({"text": source_name, "text-pair": target_name}, header, str(path))
+        source, target = header.index(source_name), header.index(target_name)
         title = next((n for n, name in enumerate(header) if name.lower() in TITLE_NAMES and n != target), None)
     else:
         source, target = (
             default if (number := parse_column_number(name, len(header), str(path))) is None else number
             for name, default in ((names.source, 0), (names.target, 1))
         )
+        require_distinct({"text": source, "text-pair": target}, header, str(path))
         rows = itertools.chain([first], rows)
     for row in rows:
         yield _make_document(row, source, target, title, len(header))

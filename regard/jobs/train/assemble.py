@@ -13,10 +13,10 @@ from regard.data.doctor.kinds import FINDING_KINDS
 from regard.data.label_doctor import LABEL_KINDS
 from regard.errors import RunError
 from regard.formats import Pair
-from regard.hardware import available_memory, measure_matmul_flops
+from regard.hardware import available_memory
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.task import Task, TrainingData
-from regard.jobs.train.estimate import estimate_corpus
+from regard.jobs.train.estimate import estimate_corpus, measure_throughput
 from regard.jobs.train.events import ComputePlan, DataPlan, Note, TrainingEvent, TrainingPlan
 from regard.jobs.train.head_history import NullHeadRecorder, truncate_after
 from regard.jobs.train.init_from import load_initial_weights
@@ -62,7 +62,7 @@ def build_session(
     loop = _build_loop(c, loss_module, batches, checkpoints, processes, precision, previous_seconds)
     if trained_model is not model:  # the full model is validated, not its shard
         loss_module = _add_rdrop(build_loss(model), c)
-    estimate = estimate_corpus(config, data, measure_matmul_flops(), processes.world_size)
+    estimate = estimate_corpus(config, data, measure_throughput(config), processes.world_size)
     if (c.epochs or c.tokens) and loop.budget.steps:
         steps_per_epoch = count_steps_per_epoch(c, batches, processes.world_size)
         estimate = estimate.with_batches(steps_per_epoch, loop.budget.steps, c.minutes)

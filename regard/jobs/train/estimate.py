@@ -13,7 +13,7 @@ from regard.jobs.tasks.task import TextSize, TrainingData
 from regard.jobs.tasks.translation.prepare import read_training_pairs
 from regard.progress import stage
 from regard.training.planning.cost import compute_parameter_counts, training_bytes
-from regard.training.planning.estimate import TrainingEstimate, estimate_training
+from regard.training.planning.estimate import TrainingEstimate, estimate_training, training_throughput
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
 
 BFLOAT16_TRIES = 3
@@ -28,10 +28,22 @@ def choose_missing_settings(
     if config.train.minutes:  # where the steps are given, the hardware must not matter: same seed, same result
         matmul_flops = measure_matmul_flops()
         if pick_device(config.train.device).type == "cpu":
-            bfloat16_speedup = measure_matmul_flops(BFLOAT16_TRIES, "bfloat16") / matmul_flops
+            bfloat16_speedup = _measure_bfloat16_speedup(matmul_flops)
     inputs = SizingInputs(*size, matmul_flops, available_memory(), world_size, bfloat16_speedup)
     choices = task_of(config).suggest_settings(inputs, config)
     return settings.with_values(config, {choice.name: choice.value for choice in choices}), choices
+
+
+def measure_throughput(config: Config) -> float:
+    """The throughput of this machine in the precision of the config, in operations of float32."""
+    matmul_flops, speedup = measure_matmul_flops(), 1.0
+    if config.train.precision == "bfloat16" and pick_device(config.train.device).type == "cpu":
+        speedup = _measure_bfloat16_speedup(matmul_flops)
+    return training_throughput(config, matmul_flops, speedup)
+
+
+def _measure_bfloat16_speedup(matmul_flops: float) -> float:
+    return measure_matmul_flops(BFLOAT16_TRIES, "bfloat16") / matmul_flops
 
 
 def describe_choices(choices: Sequence[SuggestedSetting]) -> Iterator[str]:
@@ -73,17 +85,17 @@ def estimate_files(config: Config) -> FileEstimate:
     config, choices = choose_missing_settings(config, TextSize(pairs, source, target))
     lengths = SizingInputs(pairs, source, target, 0.0).mean_lengths
     with stage("measuring this machine"):
-        matmul_flops = measure_matmul_flops()
-    cost = estimate_training(config, pairs, lengths, config.data.vocab_size, matmul_flops)
+        throughput = measure_throughput(config)
+    cost = estimate_training(config, pairs, lengths, config.data.vocab_size, throughput)
     return FileEstimate(pairs, tuple(choices), cost, config)
 
 
-def estimate_corpus(config: Config, data: TrainingData, matmul_flops: float, world_size: int = 1) -> TrainingEstimate:
+def estimate_corpus(config: Config, data: TrainingData, throughput: float, world_size: int = 1) -> TrainingEstimate:
     """The cost on a tokenized corpus, for processes of this throughput each."""
     task = task_of(config)
     count, lengths = task.count_examples(data), task.mean_lengths(data)
     rows = task.max_batch_rows(config)
-    return estimate_training(config, count, lengths, data.vocab_size, matmul_flops, world_size, rows)
+    return estimate_training(config, count, lengths, data.vocab_size, throughput, world_size, rows)
 
 
 def require_memory(config: Config, vocab_size: int, output_size: int) -> None:

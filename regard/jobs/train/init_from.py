@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from regard import config as settings
-from regard.config import SOURCE_TARGET_TASKS, TASK_ARCHITECTURES, Config
+from regard.config import SOURCE_TARGET_TASKS, TASK_ARCHITECTURES, Config, TaskName
 from regard.errors import ConfigError, RunError
 from regard.model import weights
 from regard.run import Run, atomic_write
@@ -33,14 +33,14 @@ def inherit_settings(init_run: Run, config: Config) -> Config:
         requested_value = settings.flatten(table).get(name, value)
         if name in explicit_names and value == "":  # a language that was not set contradicts nothing
             continue
-        if name in explicit_names and requested_value != value:
-            raise ConfigError(
-                f"{name}={requested_value} contradicts --from {init_run.folder}, whose weights have {name}={value}; "
-                f"leave it out"
-            )
+        if name in explicit_names:
+            _require_same(init_run, name, requested_value, value)
         settings.set_nested(table, name, value)
     if not keeps_stacks:
-        settings.set_nested(table, "model.layers", init_config.model.depth(architecture))
+        depth = init_config.model.depth(architecture)
+        for name in {"model.layers", f"model.{architecture}_layers"} & explicit_names:
+            _require_same(init_run, name, settings.flatten(table)[name], depth)
+        settings.set_nested(table, "model.layers", depth)
     settings.set_nested(table, "model.architecture", architecture)
     for name in OVERRIDABLE_SETTINGS:
         if name not in explicit_names:
@@ -52,6 +52,13 @@ def inherit_settings(init_run: Run, config: Config) -> Config:
         finetune_lr = round(FINETUNE_LR_FACTOR * default_learning_rate(init_config.model.dim), 6)
         settings.set_nested(table, "train.learning_rate", min(init_config.train.learning_rate, finetune_lr))
     return settings.build(table)
+
+
+def _require_same(init_run: Run, name: str, requested: object, value: object) -> None:
+    if requested != value:
+        raise ConfigError(
+            f"{name}={requested} contradicts --from {init_run.folder}, whose weights have {name}={value}; leave it out"
+        )
 
 
 def is_same_task(init_config: Config, config: Config) -> bool:
@@ -68,19 +75,33 @@ def _is_inherited(name: str, keeps_stacks: bool) -> bool:
 def choose_architecture(init_run: Run, init_config: Config, config: Config) -> str:
     """The architecture of a run of this task that begins with the weights of another: the same, or a part of it."""
     stacks = init_config.model.architecture
-    parts = (stacks, *stacks.split("-"))
-    needed = TASK_ARCHITECTURES[config.task]
-    if config.task in SOURCE_TARGET_TASKS and not init_config.joins_source_and_target:
-        needed = needed[:1]  # other decoders have read no source, nor the mark after it
-    for architecture in needed:
-        if architecture in parts:
-            return architecture
-    fitting = [task for task, architectures in TASK_ARCHITECTURES.items() if {*architectures} & {*parts}]
+    fitting = {task: _fitting_architectures(init_config, task) for task in TASK_ARCHITECTURES}
+    if candidates := fitting[config.task]:
+        if "model.architecture" not in settings.explicit_settings(config):
+            return candidates[0]
+        if config.model.architecture not in candidates:
+            _require_same(init_run, "model.architecture", config.model.architecture, stacks)
+        return config.model.architecture
+    needed = " or ".join(_needed_architectures(init_config, config.task))
     raise ConfigError(
-        f"{init_run.folder}: has the architecture {stacks}, but --task {config.task} needs "
-        f"{' or '.join(needed)}; leave out --from, or give a run that has such a part. It fits --task "
-        f"{', '.join(fitting)}"
+        f"{init_run.folder}: has the architecture {stacks}, but --task {config.task} needs {needed}; leave out --from, "
+        f"or give a run that has such a part. It fits --task "
+        f"{', '.join(task for task, architectures in fitting.items() if architectures)}"
     )
+
+
+def _fitting_architectures(init_config: Config, task: TaskName) -> list[str]:
+    """The architectures of a task that another run has, or has a part of."""
+    stacks = init_config.model.architecture
+    needed = _needed_architectures(init_config, task)
+    return [architecture for architecture in needed if architecture in (stacks, *stacks.split("-"))]
+
+
+def _needed_architectures(init_config: Config, task: TaskName) -> tuple[str, ...]:
+    needed = TASK_ARCHITECTURES[task]
+    if task in SOURCE_TARGET_TASKS and not init_config.joins_source_and_target:
+        return needed[:1]  # other decoders have read no source, nor the mark after it
+    return needed
 
 
 def copy_init_files(init_run: Run, run: Run) -> list[str]:

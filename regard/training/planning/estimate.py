@@ -15,6 +15,7 @@ from regard.training.planning.cost import (
 BASE_EFFICIENCY, EFFICIENCY_PER_DOUBLING, MAX_EFFICIENCY = 0.61, 0.115, 0.9  # see `matmul_efficiency`
 BATCH_OVERHEAD_SECONDS = 0.012  # of a batch, besides its matrix multiplications
 LAYER_OVERHEAD_SECONDS = 0.005
+BFLOAT16_CONVERSIONS = 80.0  # per unit of width, in the time of float32's matrices: benchmarks/results/bfloat16.md
 NON_PADDING_RATIO = 0.93  # fraction of a batch that is not padding
 
 
@@ -81,6 +82,18 @@ def matmul_efficiency(width: int) -> float:
     return min(MAX_EFFICIENCY, BASE_EFFICIENCY + EFFICIENCY_PER_DOUBLING * max(0.0, math.log2(width / 128)))
 
 
+def training_throughput(config: Config, flops_per_second: float, bfloat16_speedup: float) -> float:
+    """The throughput of float32 at which training would take as long as in the precision of the config.
+
+    bfloat16 makes only the matrices faster: the rest stays, and conversions are added, less so for wide models.
+    """
+    if config.train.precision != "bfloat16":
+        return flops_per_second
+    width = config.model.dim
+    rest = 1 / matmul_efficiency(width) - 1
+    return flops_per_second * (1 + rest) / (1 / bfloat16_speedup + rest + BFLOAT16_CONVERSIONS / width)
+
+
 def estimate_training(
     config: Config,
     pairs: float,
@@ -90,7 +103,8 @@ def estimate_training(
     processes: int = 1,
     max_rows: float = math.inf,
 ) -> TrainingEstimate:
-    """The cost of a config on a corpus, at this many floating-point operations per second of each process.
+    """The cost of a config on a corpus, at this many floating-point operations per second of each process (of float32,
+    or as `training_throughput` has it).
 
     `max_rows` are the pairs of a batch at most, where not its tokens alone limit it.
     """

@@ -1,11 +1,11 @@
 """Settings suggested for a model with one stack: a classifier, a tagger, a language model."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from regard.config import Config, ModelConfig, explicit_settings
-from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs
+from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs, training_throughput
 from regard.training.planning.sizing import SIZE_SETTINGS, SizingInputs, SuggestedSetting
 
 BATCH_TOKENS = 1024
@@ -107,14 +107,16 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     model = config.model if user_sized else preset.model_config(config.model)
     for name in ("dim", "layers", "heads", "ffn"):
         yield SuggestedSetting(f"model.{name}", getattr(preset, name), text)
-    train = config.train.model_copy(update={"batch_tokens": sizing.batch_tokens})
-    sized = Config(task=config.task, data=config.data, model=model, train=train)
-    expected = _estimate(inputs, sized, vocab_size, sizing.max_rows)
+    speed = [
+        SuggestedSetting("train.batch_tokens", sizing.batch_tokens, sizing.batch_reason),
+        *_suggest_precision(model, inputs.bfloat16_speedup),
+    ]
+    expected = _estimate(inputs, _apply(speed, config, model), vocab_size, sizing.max_rows)
     steps, finetunes = max(1, int(expected.steps)), bool(config.train.init_from)
     epochs = f"about {format_epochs(expected.epochs)} epochs"
     dropout = next((p for limit, p in sizing.dropouts if expected.epochs < limit), 0.3)
     yield SuggestedSetting("model.dropout", FINETUNE_DROPOUT if finetunes else dropout, epochs)
-    yield SuggestedSetting("train.batch_tokens", sizing.batch_tokens, sizing.batch_reason)
+    yield from speed
     rate, reason = (FINETUNE_LEARNING_RATE, "fine-tuning") if finetunes else (sizing.learning_rate, "one stack")
     yield SuggestedSetting("train.learning_rate", rate, reason)
     if finetunes:
@@ -124,7 +126,6 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     validate_every = min(2000, max(50, steps // num_validations))
     yield SuggestedSetting("train.validate_every", validate_every, f"about {num_validations} validations")
     yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")
-    yield from _suggest_precision(model, inputs.bfloat16_speedup)
     yield from (*sizing.settings, *(() if finetunes else sizing.scratch_settings))
 
 
@@ -134,6 +135,14 @@ def _suggest_precision(model: ModelConfig, bfloat16_speedup: float) -> Iterator[
         yield SuggestedSetting("train.precision", "bfloat16", reason)
 
 
+def _apply(suggestions: Sequence[SuggestedSetting], config: Config, model: ModelConfig) -> Config:
+    """The config with this model and with suggested settings of training that the user has not set."""
+    values = {one.name: one.value for one in suggestions if one.name not in explicit_settings(config)}
+    train = config.train.model_copy(update={name.removeprefix("train."): value for name, value in values.items()})
+    return Config(task=config.task, data=config.data, model=model, train=train)
+
+
 def _estimate(inputs: SizingInputs, config: Config, vocab_size: int, max_rows: float) -> TrainingEstimate:
-    lengths, flops = inputs.mean_lengths, inputs.flops_per_second
-    return estimate_training(config, inputs.pairs, lengths, vocab_size, flops, inputs.processes, max_rows)
+    vocab_size = config.data.vocab_size if "data.vocab_size" in explicit_settings(config) else vocab_size
+    flops = training_throughput(config, inputs.flops_per_second, inputs.bfloat16_speedup)
+    return estimate_training(config, inputs.pairs, inputs.mean_lengths, vocab_size, flops, inputs.processes, max_rows)

@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.config import Config, ModelConfig, explicit_settings
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
-from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs
+from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs, training_throughput
 
 BYTES_PER_TOKEN = 3.5
 DEFAULT_BATCH_TOKENS, MIN_BATCH_TOKENS = 1024, 128
@@ -170,6 +170,5 @@ def _choose_batch_tokens(inputs: SizingInputs, model: ModelConfig, vocab_size: i
 
 def _estimate(inputs: SizingInputs, config: Config, vocab_size: int) -> TrainingEstimate:
     """The cost of a config with these inputs."""
-    return estimate_training(
-        config, inputs.pairs, inputs.mean_lengths, vocab_size, inputs.flops_per_second, inputs.processes
-    )
+    flops = training_throughput(config, inputs.flops_per_second, inputs.bfloat16_speedup)
+    return estimate_training(config, inputs.pairs, inputs.mean_lengths, vocab_size, flops, inputs.processes)

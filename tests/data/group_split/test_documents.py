@@ -58,5 +58,5 @@ def test_a_novel_among_notes_is_not_left_to_one_side():
 
 
 def test_too_little_text_is_refused():
-    with pytest.raises(DataError, match="1 characters are too few to hold out train"):
+    with pytest.raises(DataError, match="a text of 1 character is too short to hold out train"):
         hold_out_documents([DocumentText("x")], 1, {"dev": 0.5})

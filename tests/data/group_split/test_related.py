@@ -34,5 +34,5 @@ def test_the_split_depends_on_texts_and_seed_alone():
 
 
 def test_pairs_that_are_all_connected_cannot_be_held_out():
-    with pytest.raises(DataError, match="1 groups of texts are too few to hold out dev"):
+    with pytest.raises(DataError, match="1 group of texts is too few to hold out dev"):
         hold_out_related(CHAIN, 3, {"dev": 0.1})

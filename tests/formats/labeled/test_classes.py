@@ -84,7 +84,7 @@ def test_without_a_header_the_column_that_repeats_is_the_label(tmp_path):
     [
         ("a.csv", "text,label\na,x\n", {"label": "kind"}, "has no column 'kind'; it has: 'text', 'label'"),
         ("a.csv", "id,title,label\n1,2,x\n", {}, "which column is the text. It has: 'id', 'title', 'label'"),
-        ("a.csv", "a,b\nc,d\n", {}, r"no header.*first row has 1: 'a'; 2: 'b'. Give the numbers"),
+        ("a.csv", "a,b\nc,d\n", {}, r"cannot tell which .*first row has 1: 'a', 2: 'b'\); give"),
         ("a.csv", "a,b\nc,d\n", {"text": "1", "label": "3"}, "has no column 3; its first row has 2 columns"),
         ("a.csv", "a,b\nc,d\n", {"text": "1", "label": "9" * 5000}, "has no column 9{40};"),
         ("a.csv", 'text,label\n"a,x\n', {}, r"a.csv:2: not a row of CSV"),

@@ -65,15 +65,19 @@ def test_a_name_has_forty_characters_at_most(length: int, is_header: bool):
 def test_ten_rows_of_labels_that_come_twice_leave_no_doubt():
     assert choose(table(10, 5)) == Columns(1, 0, None, has_header=False)
     for rows in (table(9, 3), table(10, 6), [[label] for label, _ in table(10, 2)]):
-        with pytest.raises(FormatError, match=r"x\.csv: has no header, and its content does not tell which"):
+        with pytest.raises(FormatError, match=r"x\.csv: cannot tell which column is the text"):
             choose(rows)
     both = [[label, label] for label, _ in table(12, 3)]
-    with pytest.raises(FormatError, match="its content does not tell which"):
+    with pytest.raises(FormatError, match="cannot tell which column is the text"):
         choose(both)
     three = [[str(n), *row] for n, row in enumerate(table(12, 3))]
     with pytest.raises(FormatError) as error:
         choose(three)
-    assert "Its first row has 1: '0'; 2: 'class0'; 3: 'text 0'. Give the numbers with" in str(error.value)
+    assert str(error.value) == (
+        "x.csv: cannot tell which column is the text and which the label (its first row has 1: '0', 2: 'class0', "
+        "3: 'text 0'); give their names, or in a file without a header their numbers, with --text-column and "
+        "--label-column"
+    )
     assert choose(three, text="3") == Columns(2, 1, None, has_header=False)
 
 
@@ -90,6 +94,25 @@ def test_columns_are_numbered_from_one_to_the_width(number: str):
     with pytest.raises(FormatError) as error:
         choose([["a", "b"]], text="1", label=number)
     assert str(error.value) == f"x.csv: has no column {number[:40]}; its first row has 2 columns, and no header"
+
+
+@pytest.mark.parametrize(
+    ("header", "names", "message"),
+    [
+        (["a", "b"], {"text": "a", "label": "A"}, "column 'a' is both the text and the label; name two different "
+         "columns with --text-column and --label-column (it has: 'a', 'b')"),
+        (["a", "label"], {"text": "label"}, "column 'label' is both the text and the label"),
+        (["text", "a", "label"], {"text_pair": "text"}, "column 'text' is both the text and the text pair"),
+        (["a", "b", "label"], {"text": "a", "text_pair": "label"}, "column 'label' is both the text pair and the"),
+        (["a", "b"], {"text": "2", "label": "2"}, "column 2 is both the text and the label"),
+        (["text", "label", "label"], {}, "has 2 columns 'label', and the label is one of them; rename the others (it "
+         "has: 'text', 'label', 'label')"),
+    ],
+)  # fmt: skip
+def test_one_column_has_one_part_and_a_name_one_column(header, names, message):
+    with pytest.raises(FormatError) as error:
+        choose([header], **names)
+    assert str(error.value).startswith(f"x.csv: {message}")
 
 
 def test_a_second_text_by_number_leaves_the_first_in_doubt():

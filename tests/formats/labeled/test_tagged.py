@@ -171,3 +171,11 @@ def test_columns_of_any_width_have_the_word_first_and_the_tag_last(tmp_path):
         assert str(error.value).endswith(
             f"b.txt:2: expected a word and a tag, separated by a tab or a space, got {line!r}"
         )
+
+
+def test_texts_with_labels_are_no_words_with_tags(tmp_path):
+    (tmp_path / "a.tsv").write_text("sentence\tlabel\na good film\t1\n", encoding="utf-8")
+    (tmp_path / "a.txt").write_text("__label__1 good\n", encoding="utf-8")
+    for name in ("a.tsv", "a.txt"):
+        with pytest.raises(FormatError, match=rf"{name}: has texts with labels; expected words with tags"):
+            list(read_tagged_sentences([tmp_path / name]))

@@ -103,3 +103,28 @@ def test_other_mistakes_are_refused(tmp_path: Path):
         list(read_related_texts([tmp_path]))
     with pytest.raises(FormatError, match=r"sound or video \(\.mp3\)"):
         read(tmp_path / "a.mp3", "a\n")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (RelatedColumns("a", "a"), "column 'a' is both the text and the text pair"),
+        (RelatedColumns("a", "b", "b"), "column 'b' is both the text pair and the label"),
+        (RelatedColumns("2"), "column 2 is both the text and the text pair"),
+        (RelatedColumns("", "1"), "column 1 is both the text and the text pair"),
+        (RelatedColumns("1", "2", "2"), "column 2 is both the text pair and the label"),
+    ],
+)
+def test_one_column_has_one_part(tmp_path, names, message):
+    (tmp_path / "a.tsv").write_text("a\tb\nx\ty\n")
+    with pytest.raises(FormatError, match=rf"a\.tsv: {message}; name two different columns with"):
+        list(read_related_texts([tmp_path / "a.tsv"], names))
+
+
+def test_texts_with_labels_do_not_belong_together(tmp_path):
+    content = "sentence\tlabel\na good film\t1\n"
+    with pytest.raises(FormatError, match=r"has texts with labels \(its columns are 'sentence', 'label'\); expected a"):
+        read(tmp_path / "a.tsv", content)
+    assert contents(read(tmp_path / "a.tsv", content, text="sentence", text_pair="label")) == [
+        ("a good film", "1", (), None)
+    ]

@@ -11,7 +11,7 @@ from regard.errors import ConfigError
 from regard.jobs.tasks.registry import get_task
 from regard.jobs.train.events import Note
 from regard.jobs.train.fit import train_run
-from regard.jobs.train.init_from import choose_architecture
+from regard.jobs.train.init_from import choose_architecture, inherit_settings
 from regard.model import weights
 from regard.run import Run
 from tests.jobs.tasks.classification.test_task import make_config, make_texts, never
@@ -77,3 +77,43 @@ def test_an_encoder_is_part_of_a_translator_but_no_decoder(tmp_path: Path):
         ConfigError, match="has the architecture encoder, but --task causal-lm needs decoder; leave out --from"
     ):
         choose_architecture(run, encoder, settings.build({"task": "causal-lm"}))
+
+
+def write_run(folder: Path, *changes: str) -> Run:
+    folder.mkdir()
+    run = Run(folder)
+    run.config.write_text(settings.dump(settings.override(Config(), ["model.layers=2", *changes])), encoding="utf-8")
+    return run
+
+
+@pytest.mark.parametrize(
+    ("task", "assignment", "value"),
+    [
+        ("classify", "model.layers=3", "model.layers=2"),
+        ("classify", "model.encoder_layers=3", "model.encoder_layers=2"),
+        ("causal-lm", "model.decoder_layers=3", "model.decoder_layers=2"),
+        ("translate", "model.architecture=decoder", "model.architecture=encoder-decoder"),
+    ],
+)
+def test_a_setting_that_the_part_of_a_run_decides_is_refused_unless_it_is_the_same(tmp_path, task, assignment, value):
+    run = write_run(tmp_path / "translator")
+    with pytest.raises(ConfigError) as error:
+        inherit_settings(run, settings.override(Config(), [f"task={task}", assignment]))
+    assert str(error.value) == f"{assignment} contradicts --from {run.folder}, whose weights have {value}; leave it out"
+    same = inherit_settings(run, settings.override(Config(), [f"task={task}", value]))
+    assert same.model.depth(same.model.architecture.split("-")[0]) == 2
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder", "encoder-decoder"])
+def test_the_part_that_is_named_is_taken(tmp_path: Path, architecture: str):
+    run = write_run(tmp_path / "translator")
+    config = settings.override(Config(), ["task=classify", f"model.architecture={architecture}"])
+    assert inherit_settings(run, config).model.architecture == architecture
+
+
+def test_a_task_that_another_run_does_not_fit_is_not_proposed(tmp_path: Path):
+    decoder = settings.override(Config(), ["task=causal-lm", "model.architecture=decoder"])
+    with pytest.raises(ConfigError) as error:
+        choose_architecture(Run(tmp_path), decoder, Config())
+    assert "--task translate needs encoder-decoder" in str(error.value)
+    assert str(error.value).endswith("It fits --task classify, tag, causal-lm, embed")

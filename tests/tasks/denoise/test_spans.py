@@ -13,6 +13,7 @@ from regard.errors import DataError
 from regard.tasks.denoise.noise import (
     DenoisingCollator,
     FixedDenoisingCollator,
+    SpansTarget,
     find_marks,
     make_target,
     mark_of,
@@ -122,17 +123,47 @@ def rows_of(batch: Batch) -> list[tuple[list[int], list[int]]]:
 
 
 def test_the_noise_of_a_row_does_not_depend_on_its_batch():
-    collator = DenoisingCollator(TOKENIZER, SCHEMES[0], make_target("text", TOKENIZER))
+    collator = DenoisingCollator(TOKENIZER, SCHEMES[3], make_target("text", TOKENIZER))  # of tokens: few begin a word
     rows = make_rows(31)
     together = rows_of(collator(rows, rows, (5, 3, 11)))
-    for i in (0, 7, 30):
+    for i in (0, 7, 29, 30):
         assert rows_of(collator([rows[i], rows[2]], [], (5, 3, 2)))[0] == together[i]
     others = [rows_of(collator(rows, rows, seed)) for seed in ((5, 4, 11), (6, 3, 11))]
     assert all(other != together for other in others) and others[0] != others[1]
 
 
+def test_texts_of_one_length_have_noise_of_their_own():
+    collator = DenoisingCollator(TOKENIZER, SCHEMES[3], make_target("text", TOKENIZER))
+    rows = np.random.default_rng(5).integers(4, 250, (17, 29)).tolist()
+    assert len({tuple(collator.corrupt(row, (5, 3)).is_hidden) for row in rows}) == len(rows)
+
+
+def test_a_text_that_begins_inside_a_word_is_hidden_from_its_first_token_on():
+    spans = TextInfilling(1.0, 3.0).draw(np.array([False, False, False, True]), np.random.default_rng(5))
+    assert {token for begin, end in spans for token in range(begin, end)} >= {0, 1, 2}
+
+
+class _FirstWords:
+    """Draws two words for each span, and begins spans at the first words."""
+
+    def poisson(self, mean: float) -> int:
+        return 2
+
+    def permutation(self, count: int) -> np.ndarray:
+        return np.arange(count)
+
+
+def test_a_span_that_begins_within_another_one_continues_it_to_its_own_end():
+    assert TextInfilling(0.4, 3.0).draw(np.ones(10, bool), _FirstWords()) == [(0, 3)]
+
+
+def test_a_sentinel_that_is_written_twice_stands_for_both_of_its_parts():
+    target = SpansTarget((100, 101))
+    assert target.join([7, 100, 8, 101], [100, 1, 101, 2, 100, 3]) == [7, 1, 3, 8, 2]
+
+
 def test_the_noise_of_dev_depends_on_the_text_alone():
-    collator = FixedDenoisingCollator(TOKENIZER, SCHEMES[0], make_target("text", TOKENIZER))
+    collator = FixedDenoisingCollator(TOKENIZER, SCHEMES[3], make_target("text", TOKENIZER))
     rows = make_rows(31)
     assert rows_of(collator(rows, [], (3,))) == rows_of(collator(rows, [], (4,)))
     assert rows_of(collator(rows, [], ()))[::-1] == rows_of(collator(rows[::-1], [], ()))

@@ -14,6 +14,7 @@ from regard.training.planning.estimate import (
     format_epochs,
     format_minutes,
     matmul_efficiency,
+    training_throughput,
 )
 
 LENGTHS = MeanLengths(13.0, 17.0)
@@ -42,6 +43,13 @@ def test_a_faster_machine_a_smaller_model_and_one_forward_take_less():
     assert cost("train.steps=100", "model.dim=64").minutes < base.minutes
     assert cost("train.steps=100", "train.rdrop=5").minutes > 1.5 * base.minutes
     assert cost("train.steps=100", "train.accumulate_batches=3").minutes == pytest.approx(3 * base.minutes)
+
+
+@pytest.mark.parametrize(("width", "measured"), [(256, 1.26), (384, 1.55)])
+def test_bfloat16_is_as_much_faster_as_was_measured(width: int, measured: float):
+    config = settings.override(Config(), [f"model.dim={width}", "train.precision=bfloat16"])
+    assert training_throughput(config, 1e11, 2.6) == pytest.approx(measured * 1e11, rel=0.05)
+    assert training_throughput(settings.override(config, ["train.precision=float32"]), 1e11, 2.6) == 1e11
 
 
 def test_it_is_told_in_words():

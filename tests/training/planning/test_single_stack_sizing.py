@@ -85,6 +85,23 @@ def test_positions_are_rotary_where_every_token_is_a_target_and_nothing_was_said
     assert name in tags("model.dim=44", "model.heads=11")
 
 
+def test_steps_are_planned_at_the_speed_of_the_precision_and_with_the_settings_of_the_user():
+    def warmup(*assignments: str, speedup: float = 1.0) -> int:
+        inputs = SizingInputs(7_001, 70_000_001, 70_000_001, 1e11, bfloat16_speedup=speedup)
+        sizes = ("model.dim=384", "model.heads=6", "train.minutes=9")
+        config = settings.override(Config(), ["task=causal-lm", *sizes, *assignments])
+        (value,) = [
+            one.value for one in suggest_single_stack(inputs, config, TOKEN_SIZING) if one.name == "train.warmup"
+        ]
+        return value
+
+    slow = warmup(speedup=1.9)
+    assert warmup(speedup=2.66) == pytest.approx(1.49 * slow, rel=0.05), "benchmarks/results/bfloat16.md"
+    assert warmup("train.precision=float32", speedup=2.66) == slow
+    assert warmup("train.precision=bfloat16", speedup=2.66) == warmup(speedup=2.66)
+    assert warmup("train.batch_tokens=512") > 1.5 * slow and warmup("data.vocab_size=1000") > 1.1 * slow
+
+
 @pytest.mark.parametrize("name", ["model.dim", "data.vocab_size"])
 def test_more_text_gets_more(name: str):
     sizes = [suggest(TOKEN_SIZING, size=size, task="causal-lm")[name] for size in (50_000, 700_000, 30_000_000)]

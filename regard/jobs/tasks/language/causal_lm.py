@@ -126,7 +126,7 @@ class CausalLMTask(LanguageTask):
             lambda: (batch for _, batch in validation_windows(dev, *limits, *border_ids)),
             self.build_dev_predictor(predictor, config, data),
             tokens_per_byte=(len(dev.target_ids.values) + len(dev)) / num_bytes,
-            signature=f"unit:byte|bytes:{num_bytes}|{describe_context(predictor.max_length)}|ci:none",
+            signature=f"unit:byte|bytes:{num_bytes}|{describe_context(predictor.max_length)}|ci:none,windows",
         )
 
     def baseline_loss(self, config: Config, data: SingleTextData) -> float:

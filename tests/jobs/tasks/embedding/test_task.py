@@ -246,7 +246,7 @@ def test_runs_and_files_of_similarities_are_compared(embedder_run: Path, related
     ("train_text", "changes", "message"),
     [
         ("a b\tc d\n", (), r"train has 1 pair; a text is compared with others: expected 2 at least"),
-        ("a b\tc d\nc d\te\n", (), "1 groups of texts are too few to hold out dev"),
+        ("a b\tc d\nc d\te\n", (), "1 group of texts is too few to hold out dev"),
         ("a\tb\nc\td\n", ("data.dev={dev}",), None),
         ("a\tb\n", ("data.dev={dev}",), r"train has 1 pair; a text is compared with others: expected 2 at least"),
         ("a\tb\n", ("data.dev={short}",), r"train has 1 pair"),

@@ -23,6 +23,9 @@ def test_a_validation_says_what_a_token_is_predicted_from(task: str, run_of):
         assert validation.shuffled_input_loss is None  # a text is its own target
         if validation.score is not None:
             assert validation.score.signature.split("|")[2:4] == ["context:29", "stride:14"]
+            assert (
+                validation.score.format_interval() == "none: only the sum over the dev windows is known during training"
+            )
 
 
 @pytest.mark.parametrize("task", TASKS)
