@@ -1,5 +1,6 @@
 """What holds for the training of one task holds for all of them."""
 
+import itertools
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,21 @@ def test_five_steps_and_five_are_ten_bit_for_bit(task: str, config_of: ConfigOf,
     assert_same(tmp_path / "whole", tmp_path / "parts")
     losses = [[step.loss for step in log.read_steps(Run(tmp_path / name).log)] for name in ("whole", "parts")]
     assert losses[0] == losses[1] and len(set(losses[0])) == 10
+
+
+@of_every_task
+def test_a_stop_between_two_checkpoints_changes_nothing(task: str, config_of: ConfigOf, tmp_path: Path, monkeypatch):
+    """Ctrl-C asks to stop, and is heeded after the step that is under way."""
+    monkeypatch.setattr(type(get_task(task)), "write_report", lambda *arguments: None)
+    config = config_of(task, *REGULAR, "train.steps=6")
+    list(train_run(tmp_path / "whole", config, False, never))
+    asked = itertools.count()
+    list(train_run(tmp_path / "stopped", config, False, lambda: next(asked) >= 4))
+    stopped = Run(tmp_path / "stopped")
+    assert not stopped.finished() and stopped.saved_steps()[-1] not in (0, 3, 6)  # where it would have saved anyway
+    list(resume_run(stopped.folder, {}, never))
+    assert stopped.finished()
+    assert_same(tmp_path / "whole", stopped.folder)
 
 
 @pytest.mark.parametrize(
