@@ -10,7 +10,7 @@ from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
 from regard.jobs.look.heads import find_trained_aligner
-from regard.jobs.tasks.reporting.curves import flatten_settings
+from regard.jobs.tasks.reporting.curves import flatten_settings, time_of_training
 from regard.languages import split_words
 from regard.model.modules import count_parameters
 from regard.model.transformer import EncoderDecoder
@@ -167,7 +167,7 @@ def _training_facts(steps: Sequence[Step], epochs: float, translator: Translator
         "vocabulary": translator.tokenizers.target.vocab_size,
         "steps": len(steps),
         "epochs": round(epochs, 2),
-        "minutes of training": round(seconds / 60, 1),
+        **time_of_training(seconds),
         "target tokens per second": round(tokens / seconds) if seconds else None,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -17,6 +18,8 @@ from regard.report.text import escape_html, format_column
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
+NUMBER = re.compile(r"[<+−-]? ?[\d,]+\.\d+( ± [\d.]+)?%?")
+"""A number that is written out, where each row has its own decimal places."""
 MAX_NOWRAP_LENGTH = 17  # characters of a text that is never wrapped: a number and its interval, a name
 
 
@@ -208,7 +211,8 @@ def read_stylesheet() -> str:
 
 
 def _is_numeric(values: Sequence[Value]) -> bool:
-    return not any(isinstance(value, str) for value in values) and any(value is not None for value in values)
+    known = [value for value in values if value is not None]
+    return bool(known) and all(NUMBER.fullmatch(value) if isinstance(value, str) else True for value in known)
 
 
 def _cell_attributes(numeric: bool, short: bool = False) -> str:

@@ -27,6 +27,11 @@ def escape_html(text: str) -> str:
     return html.escape(replace_forbidden(text), quote=True)
 
 
+def shorten(text: str, max_length: int) -> str:
+    """The text, or its beginning with an ellipsis, at most this long."""
+    return text if len(text) <= max_length else f"{text[: max_length - 1].rstrip()}…"
+
+
 def format_label(value: Value) -> str:
     """A value as a label of a chart: text (blanks made visible), or a formatted number."""
     if not isinstance(value, str):

@@ -26,6 +26,7 @@ from regard.report import (
     to_csv,
     write_page,
 )
+from regard.report.text import shorten
 from regard.run import write_text
 from regard.training import log
 from regard.tuning.measure import TrainedSystem, summarize_log
@@ -146,7 +147,8 @@ def draw_confusions(comparison: TaskComparison) -> list[Chart]:
 def draw_confusion(name: str, confusion: Confusion, number: int) -> Chart:
     """The confusion matrix as shares of each gold class; of many classes, those that are confused most."""
     matrix, shown = confusion.matrix, select_classes(confusion)
-    shares = matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
+    counts = matrix.sum(axis=1, keepdims=True)
+    shares = np.where(counts > 0, matrix / np.maximum(1, counts), np.nan)  # of a class without texts none is known
     names = [confusion.classes[n] for n in shown]
     subset = f" ({len(shown)} of {len(matrix)} classes, those with the most errors)" if len(shown) < len(matrix) else ""
     return heatmap_chart(
@@ -295,7 +297,7 @@ def _show_answers(comparison: TaskComparison, numbers: Sequence[int], title: str
 def _tabulate_answers(comparison: TaskComparison, numbers: Sequence[int]) -> Table:
     rows: list[dict[str, Value]] = []
     for n in numbers:
-        row: dict[str, Value] = {"text": _shorten(comparison.texts[n])}
+        row: dict[str, Value] = {"text": shorten(comparison.texts[n], MAX_TEXT_CHARACTERS)}
         row["gold"] = comparison.describe(n, comparison.gold[n])
         rows.append(row | {system.name: comparison.describe(n, system.answers[n]) for system in comparison.systems})
     return Table.from_rows(rows)
@@ -307,7 +309,7 @@ def _show_differences(comparison: TaskComparison) -> Section:
     gaps = np.abs(values - values[0]).max(axis=0)
     rows: list[dict[str, Value]] = []
     for n in np.argsort(-gaps, kind="stable")[:MAX_SHOWN_ERRORS].tolist():
-        row: dict[str, Value] = {"text": _shorten(comparison.texts[n])}
+        row: dict[str, Value] = {"text": shorten(comparison.texts[n], MAX_TEXT_CHARACTERS)}
         rows.append(row | {s.name: float(one) for s, one in zip(comparison.systems, values[:, n], strict=True)})
     name, units = comparison.baseline.scores[comparison.decisive].name, comparison.units
     if len(comparison.systems) == 1:
@@ -315,7 +317,3 @@ def _show_differences(comparison: TaskComparison) -> Section:
     else:
         note = f"{name} of the {len(rows)} {units} that differ most from {comparison.baseline.name}."
     return Section("Largest differences", [TableView(Table.from_rows(rows), note)])
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_TEXT_CHARACTERS else f"{text[: MAX_TEXT_CHARACTERS - 1]}…"

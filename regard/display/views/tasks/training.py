@@ -12,6 +12,7 @@ from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.jobs.train.events import TrainingFinished
 from regard.metrics import Score
+from regard.report.text import MISSING, shorten
 
 COLUMNS = (Column("system", wraps=True), Column("metric"), Column("score", right=True), Column("95% interval"))
 
@@ -57,8 +58,8 @@ def _format_mistakes(result: TaskFileEvaluation, width: int) -> list[str]:
 
 
 def _format_cell(value: object) -> str:
-    text = f"{value:.2f}" if isinstance(value, float) else str(value)
-    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
+    text = MISSING if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+    return shorten(text, MAX_CELL)
 
 
 def format_task_scores(evaluation: Any, width: int, verbose: bool) -> list[str]:

@@ -11,6 +11,7 @@ from regard.jobs.tasks.language.task import LanguageTask
 from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.report import Paragraph, Section, Table, TableView, stacked_histograms
+from regard.report.text import shorten
 from regard.run import Run
 from regard.tasks.generate import LanguageModel
 from regard.tasks.masked_lm.filler import MaskFiller
@@ -68,6 +69,6 @@ def tabulate_hardest(evaluation: LanguageEvaluation) -> Table:
     """The segments with the most bits per byte."""
     hardest = sorted(evaluation.segments, key=lambda one: -one.bits / one.num_bytes)[:MAX_TEXTS]
     return Table.from_rows(
-        {"text": one.text[:MAX_CHARACTERS], "bits per byte": one.bits / one.num_bytes, "bytes": one.num_bytes}
+        {"text": shorten(one.text, MAX_CHARACTERS), "bits per byte": one.bits / one.num_bytes, "bytes": one.num_bytes}
         for one in hardest
     )

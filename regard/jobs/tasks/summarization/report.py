@@ -6,6 +6,7 @@ from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.jobs.tasks.summarization.evaluation import ScoredSummary, SummaryEvaluation
 from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, stacked_histograms
+from regard.report.text import shorten
 from regard.run import Run
 
 MAX_MISTAKES, MAX_SAMPLES = 20, 10
@@ -44,7 +45,7 @@ def tabulate_mistakes(evaluation: SummaryEvaluation) -> Table:
 def _tabulate(summaries: Sequence[ScoredSummary]) -> Table:
     return Table.from_rows(
         {
-            "document": one.document.text[:MAX_CHARS],
+            "document": shorten(one.document.text, MAX_CHARS),
             "reference": one.reference,
             "summary": one.summary,
             "ROUGE-1": 100 * one.values["rouge1"],
