@@ -211,8 +211,7 @@ def read_stylesheet() -> str:
 
 
 def _is_numeric(values: Sequence[Value]) -> bool:
-    known = [value for value in values if value is not None]
-    return bool(known) and all(NUMBER.fullmatch(value) if isinstance(value, str) else True for value in known)
+    return all(NUMBER.fullmatch(value) is not None for value in values if isinstance(value, str))
 
 
 def _cell_attributes(numeric: bool, short: bool = False) -> str:

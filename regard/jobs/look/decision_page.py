@@ -83,15 +83,23 @@ def _head_parts(explained: ExplainedText) -> list[PagePart]:
     numbers = range(len(tokens))
     panels = [
         MatrixPanel(
-            name, weights[: len(tokens), : len(tokens)].round(4).tolist(), numbers, numbers, "query", "key", 1.0
+            name,
+            weights[: len(tokens), : len(tokens)].round(4).tolist(),
+            numbers,
+            numbers,
+            "query",
+            "key",
+            1.0,
+            "attention weight",
+            signed=False,
         )
         for name, weights in explained.heads.items()
     ]
     rows = [panels[i : i + HEADS_PER_ROW] for i in range(0, len(panels), HEADS_PER_ROW)]
-    note = "Rows are queries, columns are keys; the scale ends at 1 for every head."
+    note = "Rows are queries, columns are keys; the scale is from 0 to 1 for every head."
     truncated = len(explained.decision.text.tokens) - len(tokens)
     caption = f"{truncated} tokens more are not shown." if truncated else ""
-    listing = " ".join(f"{number} {token}" for number, token in enumerate(tokens))
+    listing = ", ".join(f"{number} {token}" for number, token in enumerate(tokens))
     return [Figure(matrix_grid("Attention weights of all heads", rows, note), caption), Paragraph(f"Tokens: {listing}")]
 
 
@@ -127,6 +135,7 @@ def _mean_agreement_parts(measured: MeasuredTexts) -> list[PagePart]:
         "measures",
         "mean rank correlation",
         interval=("low", "high") if has_interval else None,
+        limits=(-1.0, 1.0),
         title="Rank agreement of measures",
         x_title="",
         y_title="mean rank correlation",
@@ -169,6 +178,7 @@ def _keyword_parts(measured: MeasuredTexts) -> list[PagePart]:
         "decisions that turn (%)",
         series="words",
         title="Decisions that turn without a few words",
+        limits=(0.0, 100.0),
         x_title="class",
         y_title="% of the decisions for the class",
     )

@@ -51,22 +51,32 @@ def describe_study(analysis: StudyAnalysis) -> list[str]:
 
 
 def summarize_trials(analysis: StudyAnalysis) -> str:
+    """The best trial, whether it differs from the next one, and how many trials there are."""
     ranking, results = analysis.ranking, analysis.results
     states = [result.state for result in results]
-    text = f"{format_count(len(results), 'trial')}: {states.count('complete')} complete"
+    count = f"{format_count(len(results), 'trial')}: {states.count('complete')} complete"
     for state, phrase in STATE_PHRASES.items():
-        text += f", {states.count(state)} {phrase}" if states.count(state) else ""
+        count += f", {states.count(state)} {phrase}" if states.count(state) else ""
     if not ranking:
-        return f"{text}. There is no ranking: {explain_no_ranking(analysis)}."
+        return f"There is no ranking: {explain_no_ranking(analysis)}. {count}."
     best, worst = ranking[0], ranking[-1]
-    text += f". Best on dev: {best.label} with {format_score(analysis, best)}"
+    text = f"Best on dev: {best.label} with {format_score(analysis, best)}{_compare_with_next(analysis)}"
     gap = abs((best.value or 0.0) - (worst.value or 0.0))
     if worst is not best and is_visible(gap, analysis.digits):
         last = f"{worst.label} with {format_score(analysis, worst)}"
         text += f"; the last of the ranking is {last}, {gap:.{analysis.digits}f} worse"
     elif worst is not best:
         text += "; all other ranked trials have the same score"
-    return text + "."
+    return f"{text}. {count}."
+
+
+def _compare_with_next(analysis: StudyAnalysis) -> str:
+    """Whether the best trial is significantly better than the next one of the ranking; empty if that is not tested."""
+    test = analysis.claims.trials.get(analysis.ranking[1].number) if len(analysis.ranking) > 1 else None
+    if test is None:
+        return ""
+    relation = "significantly different from" if test.significant else "not significantly different from"
+    return f", {relation} the next, {analysis.ranking[1].label}"
 
 
 def describe_failures(analysis: StudyAnalysis) -> str:

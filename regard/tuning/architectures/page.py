@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 
+from regard.metrics.score import limits_of
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -61,6 +62,7 @@ def draw_scores(comparison: ArchitectureComparison) -> Chart:
         "architecture",
         "score",
         interval=("low", "high"),
+        limits=limits_of(comparison.metric),
         title=title,
         x_title="",
         y_title=f"test {comparison.metric}",

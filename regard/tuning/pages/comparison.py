@@ -134,7 +134,14 @@ def _draw_scores(comparison: Comparison) -> Chart:
         rows.append({"system": system.name, "BLEU": score.value, "low": score.low, "high": score.high})
     title = "BLEU with 95% confidence intervals"
     chart = bar_chart(
-        Table.from_rows(rows), "system", "BLEU", interval=("low", "high"), title=title, x_title="", y_title="BLEU"
+        Table.from_rows(rows),
+        "system",
+        "BLEU",
+        interval=("low", "high"),
+        limits=(0.0, 100.0),
+        title=title,
+        x_title="",
+        y_title="BLEU",
     )
     return chart.with_name("scores")
 

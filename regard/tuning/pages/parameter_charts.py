@@ -99,6 +99,7 @@ def _draw_importances(analysis: StudyAnalysis) -> Chart:
         Table.from_rows(rows),
         "setting",
         "share",
+        limits=(0.0, 100.0),
         title="Importance of settings (fANOVA)",
         x_title="",
         y_title=f"% of the variance of dev {analysis.metric}",

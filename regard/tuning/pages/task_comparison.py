@@ -10,6 +10,7 @@ from regard.formats import tsv
 from regard.jobs.tasks.comparison import ComparedSystem, TaskComparison
 from regard.metrics import Score
 from regard.metrics.labels import Confusion
+from regard.metrics.score import format_difference, limits_of
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -110,7 +111,7 @@ def describe_tests(comparison: TaskComparison) -> Iterator[str]:
                 if test.has_enough_examples
                 else ""
             )
-            difference = f"{score.name} {_format_difference(test.difference, score)} against {baseline.name}"
+            difference = f"{score.name} {format_difference(test.difference, score.digits + 1)} against {baseline.name}"
             yield f"{system.name}: {difference}: {test.verdict}{p_values}"
     if len(comparison.systems) > 2:
         yield f"p-values are corrected for {len(comparison.systems) - 1} comparisons by each measure (Holm)."
@@ -128,6 +129,7 @@ def draw_scores(scores: dict[str, Score]) -> Chart:
         "system",
         "score",
         interval=("low", "high") if has_intervals else None,
+        limits=limits_of(first.name),
         title=f"{first.name[:1].upper()}{first.name[1:]}{' with 95% confidence intervals' if has_intervals else ''}",
         x_title="",
         y_title=first.name,
@@ -199,10 +201,6 @@ def _find_second(comparison: TaskComparison) -> ComparedSystem:
     return second
 
 
-def _format_difference(difference: float, score: Score) -> str:
-    return f"{difference:+.{score.digits + 1}f}"
-
-
 def _show_scores(comparison: TaskComparison) -> list[PagePart]:
     rows: list[dict[str, Value]] = []
     for system in comparison.systems:
@@ -221,7 +219,7 @@ def _tabulate_tests(comparison: TaskComparison) -> TableView:
         {
             "system": name,
             "measure": comparison.baseline.scores[measure].name,
-            "difference": _format_difference(test.difference, comparison.baseline.scores[measure]),
+            "difference": format_difference(test.difference, comparison.baseline.scores[measure].digits + 1),
             "paired bootstrap": f"{test.p_bootstrap:.4f}" if test.has_enough_examples else None,
             "approximate randomization": f"{test.p_randomized:.4f}" if test.has_enough_examples else None,
             "verdict": test.verdict,

@@ -71,7 +71,7 @@ def test_mistakes_about_pairs_show_both_texts(page_of):
 
 def test_without_a_mistake_there_is_no_empty_table(page_of):
     content = html_of(page_of([classified("right", ("a",), ("a",))], OpponentPredictions({})).sections)
-    assert "No prediction was wrong." in content and "sure of itself" not in content
+    assert "No prediction was wrong." in content and "label errors" not in content
 
 
 def test_a_sentence_says_which_classes_are_weak_and_which_are_never_predicted():
@@ -81,6 +81,9 @@ def test_a_sentence_says_which_classes_are_weak_and_which_are_never_predicted():
         "1 of 5 classes is never predicted: e. The lowest F1 of the others: c (50.0), a (80.0), b (80.0)."
     )
     assert describe_parts(score_parts(gold[:4], predicted[:4]), "classes") == ""
+    one_of_two = score_parts([("a",), ("b",)], [("a",), ("a",)])
+    assert describe_parts(one_of_two, "classes") == "1 of 2 classes is never predicted: b."
+    assert "precision is not known" in describe_parts(score_parts([("a",)], [()]), "labels")
 
 
 def test_several_systems_share_the_rows_of_a_table():

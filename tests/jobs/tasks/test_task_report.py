@@ -8,6 +8,7 @@ from regard.jobs.tasks.reporting.curves import flatten_settings, time_of_trainin
 from regard.jobs.tasks.reporting.task_report import tabulate_opponents, tabulate_task_scores
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.metrics import Score
+from regard.metrics.score import format_difference
 from regard.report import TableView
 
 BITS = Score("bits per byte", 2.06, 2.0041, 2.1172, "unit:byte")
@@ -45,3 +46,7 @@ def test_a_short_training_did_not_take_no_time():
 
 def test_settings_without_a_value_are_not_blank():
     assert "" not in flatten_settings(Config(task="classify")).values()
+
+
+def test_a_difference_of_nothing_has_no_sign():
+    assert [format_difference(value, 1) for value in (-0.01, 0.04, -0.06)] == ["0.0", "0.0", "-0.1"]

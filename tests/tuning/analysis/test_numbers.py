@@ -185,7 +185,7 @@ def test_a_trial_that_is_as_good_is_recommended_before_one_that_is_worse():
     rows = priced(1, 30.0, 10_000_000, 0.01), priced(2, 29.5, 8_000_000, 0.02), priced(3, 20.0, 1_000_000, 0.0095)
     tests = {n: PairedTestResult("BLEU", 29.0, p, "s", -1.0) for n, p in ((2, 0.6), (3, 0.0001))}
     text = recommend_trials(replace(analysis_of(*rows), tests=tests))
-    assert "For size, choose set 2: dev BLEU 29.500, no significant difference in" in text
+    assert "For size, choose set 2: dev BLEU 29.50, no significant difference in" in text
     assert "No trial is clearly faster, so choose it for speed as well." in text
     assert recommend_trials(analysis_of(rows[0])).count("choose") == 1, "one trial is the only choice"
     unknown = recommendation(priced(1, 30.0, 10_000_000), priced(2, 29.0, 9_900_000, 0.01))

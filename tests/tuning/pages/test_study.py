@@ -236,7 +236,9 @@ def analysis_of(*results: TrialResult, **more) -> StudyAnalysis:
 
 def test_significant_differences_and_noise_are_told_apart():
     tests = {1: Significance("BLEU", 20.0, 0.001, "s", -5.0), 2: Significance("BLEU", 24.8, 0.4, "s", -0.2)}
-    text = " ".join(describe_study(analysis_of(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
+    first, *others = describe_study(analysis_of(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests))
+    assert first.startswith("Best on dev: set 3 with dev BLEU 25.00, not significantly different from the next, set 2;")
+    text = " ".join(others)
     assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
     assert (
         "Not significant on these sentences: the difference in BLEU between set 3 and set 2 (-0.2, p = 0.400)" in text

@@ -28,12 +28,13 @@ def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, 
         Section(title, [*tables, *map(Figure, figures)]),
         Section("Most confident mistakes", shown),
     ]
-    subtitle = f"{len(evaluation.texts):,} texts of {set_name}"
+    are_pairs = any(one.example.text_pair is not None for one in evaluation.texts)
+    subtitle = f"{len(evaluation.texts):,} {'pairs of texts' if are_pairs else 'texts'} of {set_name}"
     measures = ("accuracy", "macro_f1") if has_one_label else ("f1", "precision", "recall")
     write_task_report(run, evaluation, TaskReport(subtitle, measures, sections, figures), epochs)
 
 
-_MISTAKES = "Texts whose prediction was wrong and sure of itself: label errors are likely among them."
+_MISTAKES = "Wrong predictions, the most probable first: label errors are likely among them."
 
 
 def tabulate_mistakes(evaluation: ClassificationEvaluation) -> Table:

@@ -8,7 +8,7 @@ from regard.report import Table, Value
 
 NUM_WEAKEST = 3
 MIN_PARTS = 5
-"""Parts from which on a sentence says what stands out: fewer are seen at a glance."""
+"""Parts from which on a sentence says which are the weakest: fewer are seen at a glance."""
 UNKNOWN_NOTE = "–: not known, as nothing is there to compute it from."
 
 
@@ -28,12 +28,13 @@ def tabulate_parts(parts: Sequence[PartScores], noun: str, units: str) -> Table:
 
 
 def describe_parts(parts: Sequence[PartScores], plural: str) -> str:
-    """How many parts are never predicted, and which of the others have the lowest F1; empty if there are few."""
-    if len(parts) < MIN_PARTS:
-        return ""
+    """How many parts are never predicted, and which of the others have the lowest F1, if there are many."""
     never = [one.name for one in parts if not one.predicted]
+    if parts and len(never) == len(parts):
+        return "Nothing is predicted, so precision is not known; it counts as 0 in the scores above."
     scored = [one for one in parts if one.predicted and one.gold]
-    weakest = sorted(scored, key=lambda one: (one.f1 or 0.0, -one.gold))[:NUM_WEAKEST]
+    by_f1 = sorted(scored, key=lambda one: (one.f1 or 0.0, -one.gold))
+    weakest = by_f1[:NUM_WEAKEST] if len(parts) >= MIN_PARTS else []
     sentences = []
     if never:
         names = f": {', '.join(never)}" if len(never) <= NUM_WEAKEST else ""

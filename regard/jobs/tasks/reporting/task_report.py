@@ -9,6 +9,7 @@ from regard.jobs.tasks.reporting.curves import draw_curves, flatten_settings, tr
 from regard.jobs.tasks.reporting.score_files import LabelEvaluation
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.metrics import Score
+from regard.metrics.score import format_difference
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -87,7 +88,7 @@ def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[s
             "opponent": one.name,
             "metric": one.scores[measure].name,
             **_format_score(one.scores[measure]),
-            "model minus opponent": f"{one.tests[measure].difference:+.{one.scores[measure].digits}f}"
+            "model minus opponent": format_difference(one.tests[measure].difference, one.scores[measure].digits)
             if measure in one.tests
             else "not tested",
             "p (bootstrap)": f"{one.tests[measure].p_bootstrap:.3f}" if measure in one.tests else None,

@@ -25,6 +25,6 @@ def describe_opponents(scores: Mapping[str, Score], opponents: Sequence[Opponent
         return f"{sentence}, {relation} {rival}."
     p = min(1.0, max(test.p_bootstrap, test.p_randomized))
     if p >= 0.05:
-        return f"{sentence}: no significant difference from {rival} (p = {p:.3f})."
+        return f"{sentence}: no significant difference from {rival}; p = {p:.3f}."
     relation = "better" if (test.difference > 0) is not main.lower_is_better else "worse"
-    return f"{sentence}: significantly {relation} than {rival} (p = {p:.3f})."
+    return f"{sentence}: significantly {relation} than {rival}; p = {p:.3f}."

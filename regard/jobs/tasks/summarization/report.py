@@ -66,6 +66,7 @@ def draw_scores(values: Mapping[str, Sequence[float]], set_name: str) -> Chart:
         "system",
         title=f"ROUGE-2 of the documents of {set_name}",
         x_title="ROUGE-2 of the document",
+        units="documents",
     ).with_name("rouge2")
 
 

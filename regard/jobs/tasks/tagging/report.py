@@ -32,8 +32,8 @@ def tabulate_errors(evaluation: TaggingEvaluation) -> Table:
     return Table.from_rows(
         {
             "sentence": " ".join(one.sentence.words),
-            "missing": one.describe(one.missing),
-            "wrong": one.describe(one.wrong),
+            "missing": one.describe(one.missing) or "none",
+            "wrong": one.describe(one.wrong) or "none",
             "errors": one.num_errors,
         }
         for one in wrong[:MAX_SENTENCES]
