@@ -28,7 +28,7 @@ MAX_TOKENS = 64
 """Tokens that the matrices of heads show."""
 EXPLANATIONS = {
     "gradient x input": "effect on the label's log-probability, to first order, in nats; orange supports, blue opposes",
-    "attention": "the weight that a word receives, mean over heads and layers: a share of 1 without direction",
+    "attention": "the share of all attention that a word receives, mean over heads and layers; it has no direction",
     "rollout": "the same through all layers, with half of each layer's residual stream",
     "erasure": "what the label's log-probability loses if the word is erased and the text is read again, in nats",
     "masking": "the same with the word replaced by [MASK], in nats",
@@ -49,11 +49,20 @@ def render_text(explained: ExplainedText, name: str) -> str:
     colored = [part for measure in decision.measures for part in _color_words(decision, measure)]
     sections = [
         Section("Decision", [Paragraph(explained.describe()), DefinitionList(ranked)]),
-        Section("Words", [*colored, TableView(explained.tabulate())]),
+        Section("Words", [*colored, TableView(_round_columns(explained.tabulate()))]),
         Section("Do the measures agree?", [Paragraph(RANK_NOTE), *_agreement_parts(explained)]),
         Section("Attention heads", _head_parts(explained)),
     ]
     return render_page(f"Decision of {name}", describe_input(decision.text), sections)
+
+
+def _round_columns(table: Table) -> Table:
+    """The table with three decimal places, as people read it; the CSV file has all."""
+    rounded = {
+        name: [round(value, 3) if isinstance(value, float) else value for value in values]
+        for name, values in table.columns.items()
+    }
+    return Table(rounded)
 
 
 def _color_words(decision: Decision, measure: WordMeasure) -> list[ColoredWords]:

@@ -80,15 +80,28 @@ def overlay_curves(
     return compose_chart(title, picture, datasets, note="; ".join(note for note in notes if note))
 
 
-def category_curves(table: Table, x: str, y: str, series: str, *, title: str, x_title: str, y_title: str) -> Chart:
-    """A curve for each series over categories in the table's order, its name at its end."""
+def category_curves(
+    table: Table,
+    x: str,
+    y: str,
+    series: str,
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    limits: tuple[float, float] | None = None,
+) -> Chart:
+    """A curve for each series over categories in the table's order, its name at its end.
+
+    `limits` are the ends of a scale on which a small difference must look small; None: those of the values.
+    """
     import altair as alt
 
     categories = list(dict.fromkeys(str(value) for value in table[x]))
     category_indices = [categories.index(str(value)) for value in table[x]]
     curves = series_points(Table({**table.columns, "category": category_indices}), "category", y, series)
     styles = CurveStyles(list(curves))
-    low, high = _value_range([point for points in curves.values() for point in points])
+    low, high = limits or _value_range([point for points in curves.values() for point in points])
     up = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[low, high], nice=False))
     axis = alt.Axis(
         labelExpr=label_expression(categories), values=list(range(len(categories))), grid=False, labelAngle=0

@@ -92,6 +92,7 @@ def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[s
             if measure in one.tests
             else "not tested",
             "p (bootstrap)": f"{one.tests[measure].p_bootstrap:.3f}" if measure in one.tests else None,
+            "p (randomization)": f"{one.tests[measure].p_randomized:.3f}" if measure in one.tests else None,
         }
         for one in opponents
         for measure in measures
