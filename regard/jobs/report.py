@@ -80,7 +80,14 @@ def write_report(
         chart.save(run.charts)
     steps = [record for record in records if isinstance(record, Step)]
     sections = [
-        Section("Scores", [TableView(tabulate_evaluation(evaluation)), *_describe_test_set(set_name, evaluation)]),
+        Section(
+            "Scores",
+            [
+                Paragraph(describe_verdict(evaluation)),
+                TableView(tabulate_evaluation(evaluation)),
+                *_describe_test_set(set_name, evaluation),
+            ],
+        ),
         Section("Training", [DefinitionList(_training_facts(steps, epochs, translator)), *map(Figure, charts)]),
         Section(
             "Translations",
@@ -148,6 +155,17 @@ def draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
         title = "BLEU on dev, greedy decoding"
         charts.append(line_chart(bleu, "step", "BLEU", title=title, x_title="step", y_title="BLEU").with_name("bleu"))
     return charts
+
+
+def describe_verdict(evaluation: Evaluation) -> str:
+    """BLEU beside that of systems that do not translate, in one sentence."""
+    bleu, baselines = evaluation.scores["bleu"], evaluation.baselines
+    chance = f"{baselines.shuffled_translations.value:.1f}"
+    score = f"BLEU {bleu.format_margin(bleu.digits)}"
+    if not baselines.is_below(bleu):
+        return f"Does not translate: {score} is no better than the {chance} of the translations of other sentences."
+    copied = f"{baselines.copied_source.value:.1f}"
+    return f"{score}, against {copied} of copying the source and {chance} of the translations of other sentences."
 
 
 def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]:

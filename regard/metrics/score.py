@@ -95,6 +95,11 @@ def format_difference(difference: float, digits: int) -> str:
     return text[1:] if float(text) == 0 else text
 
 
+def format_p(p: float) -> str:
+    """A p-value, which is never 0."""
+    return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
+
+
 def format_with_margin(score: Mapping[str, Any], digits: int) -> str:
     """A value ± half the width of its interval, where it has one: of a score as a dictionary."""
     low, high = score.get("low"), score.get("high")

@@ -18,7 +18,7 @@ from regard.report.text import escape_html, format_column
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-NUMBER = re.compile(r"[<+−-]? ?[\d,]+\.\d+( ± [\d.]+)?%?|not tested")
+NUMBER = re.compile(r"[<+−-]? ?[\d,]+\.\d+( ± [\d.]+)?%?|\d+%|not tested")
 """A number that is written out, where each row has its own decimal places, or what stands in its place."""
 MAX_NOWRAP_LENGTH = 17  # characters of a text that is never wrapped: a number and its interval, a name
 

@@ -89,4 +89,5 @@ def _format_value(value: Value, decimals: int | None) -> str:
         return f"{value:,}"
     if not math.isfinite(value):
         return str(float(value)).replace("inf", "∞")
-    return f"{value:.2e}" if decimals is None else f"{value:,.{decimals}f}"
+    text = f"{value:.2e}" if decimals is None else f"{value:,.{decimals}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text

@@ -172,23 +172,39 @@ def _draw_lifts(measured: MeasuredTexts) -> Chart:
 def _keyword_parts(measured: MeasuredTexts) -> list[PagePart]:
     note = (
         "Keywords are selected greedily on one half of the texts of a class, by what erasing them costs all of them "
-        "together; their effect is measured on the other half."
+        "together; their effect is measured on the other half. Decisions about texts without a keyword cannot change. "
+        "Of classes that rely on no keyword, about one in 40 exceeds 95% of its random sets by chance."
     )
+    verdict = Paragraph(measured.describe_reliance())
     if not measured.keywords:
-        return [Paragraph(note), Paragraph("No class has enough texts for it.")]
+        return [verdict, Paragraph(note)]
     rows: list[dict[str, Value]] = []
-    for entry in measured.keywords:
-        rows.append({"class": entry.label, "words": "keywords", "decisions that turn (%)": entry.flipped.value})
-        random: dict[str, Value] = {"class": entry.label, "words": "random, same frequency"}
-        rows.append({**random, "decisions that turn (%)": entry.random_flipped})
+    for entry in measured.rank_keywords():
+        rows.append({"class": entry.label, "words": "keywords", "changed": entry.flipped.value})
+        rows.append({"class": entry.label, "words": "random, same frequency", "changed": entry.random_flipped})
     chart = bar_chart(
         Table.from_rows(rows),
         "class",
-        "decisions that turn (%)",
+        "changed",
         series="words",
-        title="Decisions that turn without a few words",
+        title="Decisions that change without a few words",
         limits=(0.0, 100.0),
         x_title="class",
         y_title="% of the decisions for the class",
     )
-    return [*map(Paragraph, measured.describe_keywords()), Figure(chart), Paragraph(note)]
+    return [verdict, TableView(_tabulate_keywords(measured)), Figure(chart), Paragraph(note)]
+
+
+def _tabulate_keywords(measured: MeasuredTexts) -> Table:
+    return Table.from_rows(
+        {
+            "class": entry.label,
+            "keywords": ", ".join(entry.keywords),
+            "decisions": entry.num_texts,
+            "with a keyword": f"{entry.containing:.0f}%",
+            "changed without them": f"{entry.flipped.value:.0f}%",
+            "without random words": f"{entry.random_flipped:.0f}%",
+            "95% of random sets": f"{entry.random_interval[0]:.0f} to {entry.random_interval[1]:.0f}%",
+        }
+        for entry in measured.rank_keywords()
+    )

@@ -8,7 +8,7 @@ from regard.jobs.tasks.reporting.curves import flatten_settings, time_of_trainin
 from regard.jobs.tasks.reporting.task_report import tabulate_opponents, tabulate_task_scores
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.metrics import Score
-from regard.metrics.score import format_difference
+from regard.metrics.score import format_difference, format_p
 from regard.report import TableView
 
 BITS = Score("bits per byte", 2.06, 2.0041, 2.1172, "unit:byte")
@@ -50,3 +50,7 @@ def test_settings_without_a_value_are_not_blank():
 
 def test_a_difference_of_nothing_has_no_sign():
     assert [format_difference(value, 1) for value in (-0.01, 0.04, -0.06)] == ["0.0", "0.0", "-0.1"]
+
+
+def test_no_p_value_is_nothing():
+    assert [format_p(p) for p in (0.0001, 0.0006, 0.25)] == ["< 0.001", "0.001", "0.250"]

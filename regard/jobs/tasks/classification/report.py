@@ -6,11 +6,13 @@ from regard.formats.labeled import LabeledText
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
 from regard.jobs.tasks.reporting.part_scores import describe_parts, describe_unknown, tabulate_parts
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
+from regard.metrics.labels import Confusion
 from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, heatmap_chart, line_chart
 from regard.run import Run
 
 MAX_MISTAKES = 20
 NO_LABEL = "no label"
+MAX_CONFUSIONS, MIN_LISTED_CLASSES = 10, 8
 MAX_MATRIX_CLASSES = 40  # of a picture that can still be read; the CSV file has all
 
 
@@ -22,10 +24,12 @@ def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, 
     parts = evaluation.score_labels()
     notes = filter(None, [describe_parts(parts, title.lower()), describe_unknown(parts)])
     tables = [*map(Paragraph, notes), TableView(tabulate_parts(parts, noun, "texts"))] if parts else []
+    confused = tabulate_confusions(evaluation.confusion) if evaluation.confusion is not None else None
+    confusions = [TableView(confused, _CONFUSIONS)] if confused is not None and len(confused) else []
     mistakes = tabulate_mistakes(evaluation)
     shown = [Paragraph(_MISTAKES), TableView(mistakes)] if len(mistakes) else [Paragraph("No prediction was wrong.")]
     sections = [
-        Section(title, [*tables, *map(Figure, figures)]),
+        Section(title, [*tables, *confusions, *map(Figure, figures)]),
         Section("Most confident mistakes", shown),
     ]
     are_pairs = any(one.example.text_pair is not None for one in evaluation.texts)
@@ -34,6 +38,7 @@ def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, 
     write_task_report(run, evaluation, TaskReport(subtitle, measures, sections, figures), epochs)
 
 
+_CONFUSIONS = "The most frequent confusions: texts of a class that are predicted as another."
 _MISTAKES = "Wrong predictions, the most probable first: label errors are likely among them."
 
 
@@ -59,6 +64,24 @@ def _name_texts(example: LabeledText) -> dict[str, Value]:
     )
 
 
+def tabulate_confusions(confusion: Confusion) -> Table:
+    """The cells beside the diagonal with most texts, where there are so many classes that a picture hides them."""
+    if len(confusion.classes) < MIN_LISTED_CLASSES:
+        return Table({})
+    errors = confusion.matrix - np.diag(np.diagonal(confusion.matrix))
+    order = np.argsort(-errors, axis=None, kind="stable")[:MAX_CONFUSIONS]
+    cells = [(int(n), *divmod(int(cell), len(errors))) for cell in order if (n := errors.flat[cell])]
+    return Table.from_rows(
+        {
+            "class": confusion.classes[row],
+            "prediction": confusion.classes[column],
+            "texts": count,
+            "of the class": f"{count / confusion.matrix[row].sum():.0%}",
+        }
+        for count, row, column in cells
+    )
+
+
 def draw_confusion(evaluation: ClassificationEvaluation) -> list[Chart]:
     """How the texts of each class are classified, as shares of the class; of many classes, those with most errors."""
     confusion = evaluation.confusion
@@ -81,7 +104,8 @@ def draw_confusion(evaluation: ClassificationEvaluation) -> list[Chart]:
         column_title="prediction",
         value_title="share",
     )
-    return [chart.with_name("confusion")]
+    rest = "the rest of a row is predicted as classes that are not shown" if part else ""
+    return [chart.with_note(rest).with_name("confusion")]
 
 
 def draw_reliability(evaluation: ClassificationEvaluation) -> list[Chart]:

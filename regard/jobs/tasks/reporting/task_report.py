@@ -9,7 +9,7 @@ from regard.jobs.tasks.reporting.curves import draw_curves, flatten_settings, tr
 from regard.jobs.tasks.reporting.score_files import LabelEvaluation
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.metrics import Score
-from regard.metrics.score import format_difference
+from regard.metrics.score import format_difference, format_p
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -91,8 +91,8 @@ def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[s
             "model minus opponent": format_difference(one.tests[measure].difference, one.scores[measure].digits)
             if measure in one.tests
             else "not tested",
-            "p (bootstrap)": f"{one.tests[measure].p_bootstrap:.3f}" if measure in one.tests else None,
-            "p (randomization)": f"{one.tests[measure].p_randomized:.3f}" if measure in one.tests else None,
+            "p (bootstrap)": format_p(one.tests[measure].p_bootstrap) if measure in one.tests else None,
+            "p (randomization)": format_p(one.tests[measure].p_randomized) if measure in one.tests else None,
         }
         for one in opponents
         for measure in measures
