@@ -20,6 +20,7 @@ CONTENT_SECURITY_POLICY = (
 )
 NUMBER = re.compile(r"[<+−-]? ?[\d,]+\.\d+( ± [\d.]+)?%?|\d+%|not tested")
 """A number that is written out, where each row has its own decimal places, or what stands in its place."""
+MAX_NAME_LENGTH = 32  # characters of a name without blanks, such as a label
 MAX_NOWRAP_LENGTH = 17  # characters of a text that is never wrapped: a number and its interval, a name
 
 
@@ -72,10 +73,7 @@ class TableView:
             for name in names
         )
         texts = [format_column(self.table[name]) for name in names]
-        short = {
-            name: all(len(text) <= MAX_NOWRAP_LENGTH for text in column)
-            for name, column in zip(names, texts, strict=True)
-        }
+        short = {name: all(_stays_whole(text) for text in column) for name, column in zip(names, texts, strict=True)}
         cell_attributes = {name: _cell_attributes(numeric[name], short[name]) for name in names}
         body = "\n".join(
             "<tr>"
@@ -208,6 +206,11 @@ def write_page(path: Path, html: str) -> None:
 def read_stylesheet() -> str:
     """The stylesheet of the page, a file of this package."""
     return (files("regard.report") / "static" / "page.css").read_text(encoding="utf-8")
+
+
+def _stays_whole(text: str) -> bool:
+    """Whether a text has a line of its own: a short one, and a name that could only be broken in the middle."""
+    return len(text) <= (MAX_NOWRAP_LENGTH if " " in text else MAX_NAME_LENGTH)
 
 
 def _is_numeric(values: Sequence[Value]) -> bool:

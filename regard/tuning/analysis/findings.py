@@ -64,19 +64,27 @@ def summarize_trials(analysis: StudyAnalysis) -> str:
     gap = abs((best.value or 0.0) - (worst.value or 0.0))
     if worst is not best and is_visible(gap, analysis.digits):
         last = f"{worst.label} with {format_score(analysis, worst)}"
-        text += f"; the last of the ranking is {last}, {gap:.{analysis.digits}f} worse"
+        text += f"; the last of the ranking is {last}, {gap:.{analysis.digits}f} worse{_judge_last(analysis)}"
     elif worst is not best:
         text += "; all other ranked trials have the same score"
     return f"{text}. {count}."
 
 
 def _compare_with_next(analysis: StudyAnalysis) -> str:
-    """Whether the best trial is significantly better than the next one of the ranking; empty if that is not tested."""
-    test = analysis.claims.trials.get(analysis.ranking[1].number) if len(analysis.ranking) > 1 else None
+    """Whether the best of several trials differs significantly from the next one; empty where that is not tested."""
+    test = analysis.claims.trials.get(analysis.ranking[1].number) if len(analysis.ranking) > 2 else None
     if test is None:
         return ""
     relation = "significantly different from" if test.significant else "not significantly different from"
     return f", {relation} the next, {analysis.ranking[1].label}"
+
+
+def _judge_last(analysis: StudyAnalysis) -> str:
+    """Whether the second of two trials is significantly worse; empty for more, and where that is not tested."""
+    test = analysis.claims.trials.get(analysis.ranking[1].number) if len(analysis.ranking) == 2 else None
+    if test is None:
+        return ""
+    return ", which is significant" if test.significant else ", which is not significant"
 
 
 def describe_failures(analysis: StudyAnalysis) -> str:
@@ -131,7 +139,8 @@ def _format_gap(test: PairedTestResult, digits: int) -> str:
     """The difference from the best trial, with its p-value."""
     if test.num_differing == 0:
         return f"the same {test.answers}"
-    return f"{test.difference:+.{digits}f}, {test.format_p_value(3)}"
+    p_value = test.format_p_value(3).replace(" (", ", ").removesuffix(")")  # the gap is in parentheses itself
+    return f"{test.difference:+.{digits}f}, {p_value}"
 
 
 def describe_overfitting(analysis: StudyAnalysis) -> str:

@@ -120,7 +120,8 @@ def describe_tests(comparison: TaskComparison) -> Iterator[str]:
 def draw_scores(scores: dict[str, Score]) -> Chart:
     """The score that decides, with its interval."""
     rows = [
-        {"system": name, "score": score.value, "low": score.low, "high": score.high} for name, score in scores.items()
+        {"system": name, "score": round(score.value, score.digits), "low": score.low, "high": score.high}
+        for name, score in scores.items()
     ]
     first = next(iter(scores.values()))
     has_intervals = all(score.low is not None for score in scores.values())

@@ -164,8 +164,8 @@ def recommendation(*rows: TrialResult) -> str:
 
 def test_a_cheaper_trial_is_recommended_where_it_is_clearly_cheaper():
     text = recommendation(priced(1, 30.0, 10_000_000), priced(2, 29.0, 8_900_000))
-    assert "For quality, choose set 1: dev BLEU 30.000, 10.0 million parameters, 2.0 minutes of training." in text
-    assert "For size, choose set 2, the smallest: dev BLEU 29.000, 1.00 worse, 8.9 million" in text
+    assert "For quality, choose set 1: dev BLEU 30.00, 10.0 million parameters, 2.0 minutes of training." in text
+    assert "For size, choose set 2, the smallest: dev BLEU 29.00, 1.00 worse, 8.9 million" in text
     close = recommendation(priced(1, 30.0, 10_000_000), priced(2, 29.0, 9_100_000))
     assert "No trial is clearly smaller, so choose it for size as well." in close
     assert "speed" not in text  # no time of decoding is known

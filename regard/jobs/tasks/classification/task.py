@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 
 METRICS = {
-    "accuracy": TaskMetric("accuracy", checkpoint_metric="accuracy", substitutes=("f1",)),
-    "macro_f1": TaskMetric("macro-F1", checkpoint_metric="macro_f1", substitutes=("f1",)),
+    "accuracy": TaskMetric("accuracy", digits=1, checkpoint_metric="accuracy", substitutes=("f1",)),
+    "macro_f1": TaskMetric("macro-F1", digits=1, checkpoint_metric="macro_f1", substitutes=("f1",)),
     "loss": LOSS,
 }
 """Where texts may have several labels, F1 stands in for accuracy and macro-F1."""

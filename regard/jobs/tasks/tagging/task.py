@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 METRICS = {
-    "f1": TaskMetric("F1", checkpoint_metric="f1", substitutes=("accuracy",)),
+    "f1": TaskMetric("F1", digits=1, checkpoint_metric="f1", substitutes=("accuracy",)),
     "loss": replace(LOSS, bound_to=("data.max_length",)),  # words beyond the maximum length have no loss
 }
 """Where tags mark no spans, the accuracy over words stands in for F1."""
