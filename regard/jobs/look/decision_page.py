@@ -17,6 +17,7 @@ from regard.report import (
     Table,
     TableView,
     Value,
+    ValueAxis,
     bar_chart,
     matrix_grid,
     render_page,
@@ -144,10 +145,9 @@ def _mean_agreement_parts(measured: MeasuredTexts) -> list[PagePart]:
         "measures",
         "mean rank correlation",
         interval=("low", "high") if has_interval else None,
-        limits=(-1.0, 1.0),
         title="Rank agreement of measures",
         x_title="",
-        y_title="mean rank correlation",
+        y_title=ValueAxis("mean rank correlation", (-1.0, 1.0)),
     )
     return [*parts, Figure(chart, "Bars end at the mean over texts, lines at its 95% interval."), TableView(table)]
 
@@ -188,9 +188,8 @@ def _keyword_parts(measured: MeasuredTexts) -> list[PagePart]:
         "changed",
         series="words",
         title="Decisions that change without a few words",
-        limits=(0.0, 100.0),
         x_title="class",
-        y_title="% of the decisions for the class",
+        y_title=ValueAxis("% of the decisions for the class", (0.0, 100.0)),
     )
     return [verdict, TableView(_tabulate_keywords(measured)), Figure(chart), Paragraph(note)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 MAX_POINTS = 800  # about one for each pixel
 MAX_DOTS = 60  # points of a line up to which each is drawn as a dot, too
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2])
+
+
+@dataclass(frozen=True)
+class ValueAxis:
+    """An axis of values, with the ends of its scale: without them, the longest bar would look like all there can be."""
+
+    title: str
+    limits: tuple[float, float] | None = None
 
 
 def line_chart(
@@ -72,19 +81,18 @@ def bar_chart(
     *,
     series: str | None = None,
     interval: tuple[str, str] | None = None,
-    limits: tuple[float, float] | None = None,
     title: str,
     x_title: str,
-    y_title: str,
+    y_title: str | ValueAxis,
 ) -> Chart:
     """A bar with its value for each category of x, in the table's order, grouped by series.
 
     `interval` names the columns of the lower and upper bound, drawn as an error bar. Bars are vertical if all labels
-    fit side by side, and horizontal otherwise. `limits` are the ends of a scale, such as 0 and 100: without them, the
-    longest bar would look like all that can be had.
+    fit side by side, and horizontal otherwise. Of a scale with ends, `y_title` is a `ValueAxis`.
     """
     import altair as alt
 
+    axis = y_title if isinstance(y_title, ValueAxis) else ValueAxis(y_title)
     rows, categories, names = _bar_rows(table, x, y, series, interval)
     needed_width = len(categories) * max(len(names) * 34 + 20, max(map(display_width, categories)) * 8 + 16)
     upright = needed_width <= WIDTH
@@ -92,13 +100,13 @@ def bar_chart(
 
     base = alt.Chart(alt.NamedData("bars")).encode(**_category_encoding(upright, categories, x_title))
     color = _series_style(names, legend=series is not None)["color"]
-    layers = [base.mark_bar().encode(color=color, **_value_encoding(upright, y_title, limits, "value"))]
+    layers = [base.mark_bar().encode(color=color, **_value_encoding(upright, axis, "value"))]
     if interval:
         whisker = base.mark_rule(strokeWidth=1.4, color=TEXT_COLOR)
-        layers.append(whisker.encode(**_value_encoding(upright, y_title, limits, "low", "high")))
+        layers.append(whisker.encode(**_value_encoding(upright, axis, "low", "high")))
     text: dict[str, Any] = {"dy": -5, "baseline": "bottom"} if upright else {"dx": 5, "align": "left"}
     value_labels = base.mark_text(fontSize=12, color=TEXT_COLOR, **text)
-    layers.append(value_labels.encode(text=alt.Text("label:N"), **_value_encoding(upright, y_title, limits, "top")))
+    layers.append(value_labels.encode(text=alt.Text("label:N"), **_value_encoding(upright, axis, "top")))
     return compose_chart(title, alt.layer(*layers).properties(width=size[0], height=size[1]), {"bars": rows})
 
 
@@ -266,17 +274,15 @@ def _category_encoding(upright: bool, categories: Sequence[str], title: str) -> 
     return encoding | {"yOffset": alt.YOffset("series_index:O")}
 
 
-def _value_encoding(
-    upright: bool, title: str, limits: tuple[float, float] | None, start: str, stop: str | None = None
-) -> dict[str, Any]:
+def _value_encoding(upright: bool, axis: ValueAxis, start: str, stop: str | None = None) -> dict[str, Any]:
     """A mark from `start` on the value axis, and to `stop` if there is one."""
     import altair as alt
 
-    scale = alt.Scale(domain=list(limits), nice=False) if limits else alt.Scale()
+    scale = alt.Scale(domain=list(axis.limits), nice=False) if axis.limits else alt.Scale()
     if upright:
-        encoding: dict[str, Any] = {"y": alt.Y(f"{start}:Q", title=title, scale=scale)}
+        encoding: dict[str, Any] = {"y": alt.Y(f"{start}:Q", title=axis.title, scale=scale)}
         return encoding | ({"y2": alt.Y2(stop)} if stop else {})
-    encoding = {"x": alt.X(f"{start}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))}
+    encoding = {"x": alt.X(f"{start}:Q", title=axis.title, scale=scale, axis=alt.Axis(tickCount=6))}
     return encoding | ({"x2": alt.X2(stop)} if stop else {})
 
 

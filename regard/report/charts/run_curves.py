@@ -200,14 +200,7 @@ def stacked_histograms(
     rows: list[dict[str, Value]] = []
     marks: list[dict[str, Value]] = []
     for n, name in enumerate(names):
-        counts = [0] * bins
-        for value in values[name]:
-            counts[max(0, min(bins - 1, int((value - low) / step)))] += 1
-        num_values = max(1, len(values[name]))
-        rows += [
-            {"a": low + i * step, "b": low + (i + 1) * step, "n": 100 * c / num_values, "panel": n}
-            for i, c in enumerate(counts)
-        ]
+        rows += [{**row, "panel": n} for row in _count_in_bins(values[name], low, step, bins)]
         if values[name]:  # else the median is unknown, not 0
             median = sorted(values[name])[len(values[name]) // 2]
             marks.append({"x": median, "panel": n, "text": f"median {median:.{0 if step >= 1 else 2}f}"})
@@ -241,6 +234,15 @@ def stacked_histograms(
     layers = alt.layer(bar, rule, text, data=alt.NamedData("bins")).properties(width=460, height=74)
     picture = layers.facet(row=alt.Row("panel:O", header=header), spacing=8)
     return compose_chart(title, picture, {"bins": [*rows, *marks]}, note=f"in percent of the {units}")
+
+
+def _count_in_bins(values: Sequence[float], low: float, step: float, bins: int) -> list[dict[str, Value]]:
+    """The ends of each bin, and the percentage of values in it."""
+    counts = [0] * bins
+    for value in values:
+        counts[max(0, min(bins - 1, int((value - low) / step)))] += 1
+    total = max(1, len(values))
+    return [{"a": low + i * step, "b": low + (i + 1) * step, "n": 100 * c / total} for i, c in enumerate(counts)]
 
 
 def _bins_of(values: Sequence[float], limits: tuple[float, float] | None, bins: int) -> tuple[float, float, int]:

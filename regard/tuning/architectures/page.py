@@ -15,6 +15,7 @@ from regard.report import (
     Table,
     TableView,
     Value,
+    ValueAxis,
     bar_chart,
     render_page,
     write_page,
@@ -62,10 +63,9 @@ def draw_scores(comparison: ArchitectureComparison) -> Chart:
         "architecture",
         "score",
         interval=("low", "high"),
-        limits=limits_of(comparison.metric),
         title=title,
         x_title="",
-        y_title=f"test {comparison.metric}",
+        y_title=ValueAxis(f"test {comparison.metric}", limits_of(comparison.metric)),
     )
     return chart.with_name("architectures")
 

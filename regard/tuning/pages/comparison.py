@@ -19,6 +19,7 @@ from regard.report import (
     TranslationCard,
     TranslationCards,
     Value,
+    ValueAxis,
     bar_chart,
     render_page,
     write_page,
@@ -138,10 +139,9 @@ def _draw_scores(comparison: Comparison) -> Chart:
         "system",
         "BLEU",
         interval=("low", "high"),
-        limits=(0.0, 100.0),
         title=title,
         x_title="",
-        y_title="BLEU",
+        y_title=ValueAxis("BLEU", (0.0, 100.0)),
     )
     return chart.with_name("scores")
 

@@ -21,6 +21,7 @@ from regard.report import (
     Table,
     TableView,
     Value,
+    ValueAxis,
     bar_chart,
     heatmap_chart,
     render_page,
@@ -130,10 +131,9 @@ def draw_scores(scores: dict[str, Score]) -> Chart:
         "system",
         "score",
         interval=("low", "high") if has_intervals else None,
-        limits=limits_of(first.name),
         title=f"{first.name[:1].upper()}{first.name[1:]}{' with 95% confidence intervals' if has_intervals else ''}",
         x_title="",
-        y_title=first.name,
+        y_title=ValueAxis(first.name, limits_of(first.name)),
     )
     return chart.with_name("scores")
 

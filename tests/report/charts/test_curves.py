@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 
 from regard.errors import RegardError
-from regard.report import Chart, Figure, Table, bar_chart, heatmap_chart, histogram, line_chart
+from regard.report import Chart, Figure, Table, ValueAxis, bar_chart, heatmap_chart, histogram, line_chart
 
 NASTY = ["<b>&\"'", "▁Haus", "😀", "", "a\u2028b", "שלום", "same", "same", "]]>", "${x}", "\\u0041", 'id="k"']
 
@@ -245,14 +245,10 @@ def test_a_broken_spec_is_named_in_the_error():
 
 def test_bars_of_a_scale_do_not_fill_it_because_they_are_the_longest():
     table = Table({"system": ["a", "b"], "F1": [20.0, 10.0]})
-    options = {"title": "T", "x_title": "", "y_title": "F1"}
     domains = [
         layer["encoding"]["y"]["scale"].get("domain")
-        for chart in (
-            bar_chart(table, "system", "F1", limits=(0.0, 100.0), **options),
-            bar_chart(table, "system", "F1", **options),
-        )
-        for layer in chart.spec["layer"]
+        for axis in (ValueAxis("F1", (0.0, 100.0)), "F1")
+        for layer in bar_chart(table, "system", "F1", title="T", x_title="", y_title=axis).spec["layer"]
     ]
     assert domains == [[0.0, 100.0]] * 2 + [None] * 2
 

@@ -65,7 +65,7 @@ def _name_texts(example: LabeledText) -> dict[str, Value]:
 
 
 def tabulate_confusions(confusion: Confusion) -> Table:
-    """The cells beside the diagonal with most texts, where there are so many classes that a picture hides them."""
+    """The cells beside the diagonal with most texts, where a picture of all classes would hide them."""
     if len(confusion.classes) < MIN_LISTED_CLASSES:
         return Table({})
     errors = confusion.matrix - np.diag(np.diagonal(confusion.matrix))
