@@ -78,10 +78,9 @@ def _panel_chart(panel: MatrixPanel, name: str, show_legend: bool) -> alt.LayerC
     base = alt.Chart(alt.NamedData(name))
     across = alt.X("column:O", title=panel.column_title, axis=_axis(panel.columns, orient="top"))
     down = alt.Y("row:O", title=panel.row_title, axis=_axis(panel.rows))
-    domain, colors = [0, color_limit], SEQUENTIAL_COLORS
-    if panel.signed:
-        domain = [-color_limit, -color_limit / 2, 0, color_limit / 2, color_limit]
-        colors = DIVERGING_COLORS
+    colors = list(DIVERGING_COLORS if panel.signed else SEQUENTIAL_COLORS)
+    signed_domain = [-color_limit, -color_limit / 2, 0, color_limit / 2, color_limit]
+    domain = signed_domain if panel.signed else [0, color_limit]
     legend = alt.Legend(
         title=panel.value_title or None,
         gradientLength=80,
@@ -91,7 +90,7 @@ def _panel_chart(panel: MatrixPanel, name: str, show_legend: bool) -> alt.LayerC
     )
     shade = alt.Color(
         "value:Q",
-        scale=alt.Scale(domain=domain, range=list(colors), interpolate="lab", clamp=True),
+        scale=alt.Scale(domain=domain, range=colors, interpolate="lab", clamp=True),
         legend=legend if show_legend else None,
     )
     layers = [

@@ -7,7 +7,18 @@ from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
 from regard.jobs.tasks.reporting.part_scores import describe_parts, describe_unknown, tabulate_parts
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.metrics.labels import Confusion
-from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, heatmap_chart, line_chart
+from regard.report import (
+    Chart,
+    Figure,
+    PagePart,
+    Paragraph,
+    Section,
+    Table,
+    TableView,
+    Value,
+    heatmap_chart,
+    line_chart,
+)
 from regard.run import Run
 
 MAX_MISTAKES = 20
@@ -23,11 +34,13 @@ def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, 
     title, noun = ("Classes", "class") if has_one_label else ("Labels", "label")
     parts = evaluation.score_labels()
     notes = filter(None, [describe_parts(parts, title.lower()), describe_unknown(parts)])
-    tables = [*map(Paragraph, notes), TableView(tabulate_parts(parts, noun, "texts"))] if parts else []
+    tables: list[PagePart] = [*map(Paragraph, notes), TableView(tabulate_parts(parts, noun, "texts"))] if parts else []
     confused = tabulate_confusions(evaluation.confusion) if evaluation.confusion is not None else None
-    confusions = [TableView(confused, _CONFUSIONS)] if confused is not None and len(confused) else []
+    confusions: list[PagePart] = [TableView(confused, _CONFUSIONS)] if confused is not None and len(confused) else []
     mistakes = tabulate_mistakes(evaluation)
-    shown = [Paragraph(_MISTAKES), TableView(mistakes)] if len(mistakes) else [Paragraph("No prediction was wrong.")]
+    shown: list[PagePart] = (
+        [Paragraph(_MISTAKES), TableView(mistakes)] if len(mistakes) else [Paragraph("No prediction was wrong.")]
+    )
     sections = [
         Section(title, [*tables, *confusions, *map(Figure, figures)]),
         Section("Most confident mistakes", shown),

@@ -3,7 +3,7 @@
 from regard.jobs.tasks.reporting.part_scores import describe_parts, describe_unknown, tabulate_parts
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.jobs.tasks.tagging.evaluation import TaggingEvaluation
-from regard.report import Paragraph, Section, Table, TableView
+from regard.report import PagePart, Paragraph, Section, Table, TableView
 from regard.run import Run
 
 MAX_SENTENCES = 20
@@ -14,7 +14,9 @@ def write_report(run: Run, evaluation: TaggingEvaluation, set_name: str, epochs:
     title, noun = ("Types", "type") if "f1" in evaluation.scores else ("Tags", "tag")
     notes = filter(None, [describe_parts(evaluation.types, title.lower()), describe_unknown(evaluation.types)])
     errors = tabulate_errors(evaluation)
-    shown = [Paragraph(_ERRORS), TableView(errors)] if len(errors) else [Paragraph("No sentence has an error.")]
+    shown: list[PagePart] = (
+        [Paragraph(_ERRORS), TableView(errors)] if len(errors) else [Paragraph("No sentence has an error.")]
+    )
     sections = [
         Section(title, [*map(Paragraph, notes), TableView(tabulate_parts(evaluation.types, noun, "gold"))]),
         Section("Sentences with most errors", shown),
