@@ -75,7 +75,7 @@ def _compare_with_next(analysis: StudyAnalysis) -> str:
     test = analysis.claims.trials.get(analysis.ranking[1].number) if len(analysis.ranking) > 2 else None
     if test is None:
         return ""
-    relation = "significantly different from" if test.significant else "not significantly different from"
+    relation = "significantly different from" if test.significant else "no significant difference from"
     return f", {relation} the next, {analysis.ranking[1].label}"
 
 
