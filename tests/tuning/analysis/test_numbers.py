@@ -170,7 +170,7 @@ def test_a_cheaper_trial_is_recommended_where_it_is_clearly_cheaper():
     assert "No trial is clearly smaller, so choose it for size as well." in close
     assert "speed" not in text  # no time of decoding is known
     fast = recommendation(priced(1, 30.0, 10, 0.01), priced(2, 29.996, 10, 0.002))
-    assert "For speed, choose set 2, the fastest to translate: dev BLEU 29.996, no worse" in fast
+    assert "For speed, choose set 2, the fastest to translate: dev BLEU 30.00, no worse" in fast
     assert "2.0 ms to translate a sentence" in fast
 
 
@@ -235,7 +235,7 @@ def test_trials_are_ranked_by_their_metric():
 
 def test_scores_are_said_with_what_is_known_of_their_spread():
     one = analysis_of(result(1, 20.0))
-    assert format_score(one, result(1, 20.0)) == "dev BLEU 20.000"
+    assert format_score(one, result(1, 20.0)) == "dev BLEU 20.00"
     seeded = result(1, 20.0, seeds=(-1.0, 0.0, 1.0))
     assert format_score(analysis_of(seeded), seeded) == "dev BLEU 20.00 ± 1.00 over 3 seeds"
     summary = replace(seeded.seed_summaries[0], scores={"bleu": {"value": 1.0, "low": 18.0, "high": 23.0}})
