@@ -71,7 +71,7 @@ def report(results: dict[str, tuple[MeasuredTexts, float]]) -> Iterator[str]:
         yield ""
         yield from (
             f"- {line}; {entry.containing:.0f}% of the texts have one"
-            for line, entry in zip(measured.describe_keywords(), measured.keywords, strict=True)
+            for line, entry in zip(measured.describe_keywords(), measured.rank_keywords(), strict=True)
         )
 
 

@@ -94,6 +94,8 @@ def tune(
     from regard.api.studies import open_study, summarize_study
     from regard.api.training import name_columns
     from regard.config import parse_assignments
+    from regard.display.console import terminal_width
+    from regard.display.layout import wrap
     from regard.tuning.open_study import StudyOptions
 
     data = {"task": task, "data.dev": dev or None, "data.test": test or None}
@@ -109,7 +111,8 @@ def tune(
     )
     study_worker = open_study(options, out, worker, study)
     run_until_finished(study_worker, f"regard tune {study_worker.study_folder.path}")
-    typer.echo(f"report: {summarize_study(study_worker).report}", err=True)
+    result = summarize_study(study_worker)
+    typer.echo("\n".join(["", *wrap(result.findings[0], terminal_width()), f"report: {result.report}"]), err=True)
 
 
 def _parse_distributions(over: Sequence[str]) -> "dict[str, Distribution]":

@@ -9,6 +9,8 @@ from regard.report.text import isolate
 DROPPED = {"masking": 1, "rollout": 2}
 """Columns that a narrow terminal leaves out; the largest number first."""
 MAX_LABELS = 7
+MAX_CLASSES = 8
+"""Classes whose keywords are shown."""
 
 
 def format_decisions(inspection: DecisionInspection, width: int, verbose: bool = False) -> list[str]:
@@ -64,5 +66,7 @@ def format_texts(measured: MeasuredTexts, width: int) -> list[str]:
     lines += [*format_table(columns, rows, width), ""] if rows else [""]
     if listed := measured.describe_listed():
         lines += [*wrap_all(listed, width, "", "  "), ""]
-    keywords = measured.describe_keywords() or ["no class has enough texts to select keywords"]
-    return [*lines, *wrap_all(keywords, width, "", "  ")]
+    keywords = measured.describe_keywords()
+    shown, more = keywords[:MAX_CLASSES], len(keywords) - MAX_CLASSES
+    rest = [f"and {more} classes more: write a page with --out, or use --json"] if more > 0 else []
+    return [*lines, *wrap(measured.describe_reliance(), width), *wrap_all([*shown, *rest], width, "", "  ")]

@@ -20,7 +20,7 @@ from regard.progress import report_progress_to
 from regard.tuning import events
 from regard.tuning.folder import StudyFolder
 from regard.tuning.results import FINISHED_STATES, TrialProgress, TrialResult
-from regard.tuning.study import format_params, format_value
+from regard.tuning.study import format_params
 
 REFRESH_SECONDS = 0.5
 POLL_SECONDS = 3.0  # between two reads of the progress of other workers
@@ -112,6 +112,7 @@ class StudyDisplay:
         self.rows: dict[int, TrialRow] = {}
         self.metric = "loss"
         self.score = ""
+        self.digits = 2
         self._last_draw = 0.0
         self._idle = False
         self._own_trial: int | None = None  # the trial of this worker: its events are newer than the storage
@@ -165,7 +166,7 @@ class StudyDisplay:
 
     @handle.register
     def _(self, event: events.StudyStarted) -> None:
-        self.metric, self.score = event.metric, event.score
+        self.metric, self.score, self.digits = event.metric, event.score, event.digits
         for result in event.trials:
             self._update_row(result)
         finished = sum(result.state in FINISHED_STATES for result in event.trials)
@@ -228,7 +229,7 @@ class StudyDisplay:
             self.print_line(text)
 
     def _outcome(self, result: TrialResult) -> str:
-        score = "" if result.value is None else f"dev {self.metric} {result.value:.3f}"
+        score = "" if result.value is None else f"dev {self.metric} {result.value:.{self.digits}f}"
         if result.collapse_reason:
             return f"{result.diagnosis}: {result.collapse_reason}"
         return f"{'pruned, ' if result.state == 'pruned' else ''}{score}"
@@ -245,7 +246,7 @@ class StudyDisplay:
             else result.progress
         )
         self.metric = result.metric_name or self.metric
-        score = format_value(result.value) if result.value is not None else ""
+        score = f"{result.value:.{self.digits}f}" if result.value is not None else ""
         self.rows[result.number] = TrialRow(
             result.number, result.name, format_params(result.params), state, progress, score
         )

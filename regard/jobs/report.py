@@ -10,7 +10,7 @@ from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
 from regard.jobs.look.heads import find_trained_aligner
-from regard.jobs.tasks.reporting.curves import flatten_settings
+from regard.jobs.tasks.reporting.curves import flatten_settings, time_of_training
 from regard.languages import split_words
 from regard.model.modules import count_parameters
 from regard.model.transformer import EncoderDecoder
@@ -80,7 +80,14 @@ def write_report(
         chart.save(run.charts)
     steps = [record for record in records if isinstance(record, Step)]
     sections = [
-        Section("Scores", [TableView(tabulate_evaluation(evaluation)), *_describe_test_set(set_name, evaluation)]),
+        Section(
+            "Scores",
+            [
+                Paragraph(describe_verdict(evaluation)),
+                TableView(tabulate_evaluation(evaluation)),
+                *_describe_test_set(set_name, evaluation),
+            ],
+        ),
         Section("Training", [DefinitionList(_training_facts(steps, epochs, translator)), *map(Figure, charts)]),
         Section(
             "Translations",
@@ -150,6 +157,17 @@ def draw_curves(records: Sequence[Step | Validation]) -> list[Chart]:
     return charts
 
 
+def describe_verdict(evaluation: Evaluation) -> str:
+    """BLEU beside that of systems that do not translate, in one sentence."""
+    bleu, baselines = evaluation.scores["bleu"], evaluation.baselines
+    chance = f"{baselines.shuffled_translations.value:.1f}"
+    score = f"BLEU {bleu.format_margin(bleu.digits)}"
+    if not baselines.is_below(bleu):
+        return f"Does not translate: {score} is no better than the {chance} of the translations of other sentences."
+    copied = f"{baselines.copied_source.value:.1f}"
+    return f"{score}, against {copied} of copying the source and {chance} of the translations of other sentences."
+
+
 def _describe_test_set(set_name: str, evaluation: Evaluation) -> list[Paragraph]:
     baselines = evaluation.baselines
     length_ratio = f"{baselines.length_ratio:.2f} characters of translation per character of reference"
@@ -167,7 +185,7 @@ def _training_facts(steps: Sequence[Step], epochs: float, translator: Translator
         "vocabulary": translator.tokenizers.target.vocab_size,
         "steps": len(steps),
         "epochs": round(epochs, 2),
-        "minutes of training": round(seconds / 60, 1),
+        **time_of_training(seconds),
         "target tokens per second": round(tokens / seconds) if seconds else None,
     }
 

@@ -10,6 +10,8 @@ from regard.metrics.tokenization import Tokenization
 
 LOWER_IS_BETTER = frozenset({"bits per byte", "perplexity per token", "nats per masked token", "TER", "ECE"})
 """Names of scores that count what is wrong, or missing."""
+SIGNED = frozenset({"MCC", "Cohen's kappa", "Spearman", "Pearson"})
+"""Names of scores from -100 to 100."""
 NO_INTERVAL_REASONS = {
     "n<": "too few examples",
     "biased": "above 0 by chance alone",
@@ -79,6 +81,24 @@ Metric = Callable[[Sequence[str], Sequence[str], Tokenization], Score]
 def digits_of(name: str) -> int:
     """Decimal places of a score by its name: scores in percent have one, those per token or byte are near 1."""
     return 3 if name.startswith(("bits", "nats")) else 1
+
+
+def limits_of(name: str) -> tuple[float, float] | None:
+    """The ends of the scale of a score by its name; None where it has no upper end."""
+    if name in LOWER_IS_BETTER - {"ECE"} or name == "loss" or digits_of(name) == 3:
+        return None
+    return (-100.0, 100.0) if name in SIGNED else (0.0, 100.0)
+
+
+def format_difference(difference: float, digits: int) -> str:
+    """A difference with its sign; none that is 0 in these decimal places has one."""
+    text = f"{difference:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text
+
+
+def format_p(p: float) -> str:
+    """A p-value, which is never 0."""
+    return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
 
 
 def format_with_margin(score: Mapping[str, Any], digits: int) -> str:

@@ -8,7 +8,7 @@ makes no network requests, and the same input gives the same bytes.
 """
 
 from regard.report.chart import Chart
-from regard.report.charts.curves import bar_chart, histogram, line_chart
+from regard.report.charts.curves import ValueAxis, bar_chart, histogram, line_chart
 from regard.report.charts.heads import format_shares, head_heatmap, to_csv
 from regard.report.charts.heatmap import heatmap_chart
 from regard.report.charts.matrices import MatrixPanel, matrix_grid
@@ -49,6 +49,7 @@ __all__ = [
     "TranslationCard",
     "TranslationCards",
     "Value",
+    "ValueAxis",
     "bar_chart",
     "category_curves",
     "format_alignment",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -17,6 +18,9 @@ from regard.report.text import escape_html, format_column
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
+NUMBER = re.compile(r"[<+−-]? ?[\d,]+\.\d+( ± [\d.]+)?%?|\d+%|not tested")
+"""A number that is written out, where each row has its own decimal places, or what stands in its place."""
+MAX_NAME_LENGTH = 32  # characters of a name without blanks, such as a label
 MAX_NOWRAP_LENGTH = 17  # characters of a text that is never wrapped: a number and its interval, a name
 
 
@@ -69,10 +73,7 @@ class TableView:
             for name in names
         )
         texts = [format_column(self.table[name]) for name in names]
-        short = {
-            name: all(len(text) <= MAX_NOWRAP_LENGTH for text in column)
-            for name, column in zip(names, texts, strict=True)
-        }
+        short = {name: all(_stays_whole(text) for text in column) for name, column in zip(names, texts, strict=True)}
         cell_attributes = {name: _cell_attributes(numeric[name], short[name]) for name in names}
         body = "\n".join(
             "<tr>"
@@ -207,8 +208,13 @@ def read_stylesheet() -> str:
     return (files("regard.report") / "static" / "page.css").read_text(encoding="utf-8")
 
 
+def _stays_whole(text: str) -> bool:
+    """Whether a text has a line of its own: a short one, and a name that could only be broken in the middle."""
+    return len(text) <= (MAX_NOWRAP_LENGTH if " " in text else MAX_NAME_LENGTH)
+
+
 def _is_numeric(values: Sequence[Value]) -> bool:
-    return not any(isinstance(value, str) for value in values) and any(value is not None for value in values)
+    return all(NUMBER.fullmatch(value) is not None for value in values if isinstance(value, str))
 
 
 def _cell_attributes(numeric: bool, short: bool = False) -> str:

@@ -27,6 +27,11 @@ def escape_html(text: str) -> str:
     return html.escape(replace_forbidden(text), quote=True)
 
 
+def shorten(text: str, max_length: int) -> str:
+    """The text, or its beginning with an ellipsis, at most this long."""
+    return text if len(text) <= max_length else f"{text[: max_length - 1].rstrip()}…"
+
+
 def format_label(value: Value) -> str:
     """A value as a label of a chart: text (blanks made visible), or a formatted number."""
     if not isinstance(value, str):
@@ -84,4 +89,5 @@ def _format_value(value: Value, decimals: int | None) -> str:
         return f"{value:,}"
     if not math.isfinite(value):
         return str(float(value)).replace("inf", "∞")
-    return f"{value:.2e}" if decimals is None else f"{value:,.{decimals}f}"
+    text = f"{value:.2e}" if decimals is None else f"{value:,.{decimals}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text

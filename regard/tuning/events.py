@@ -17,6 +17,8 @@ class StudyStarted:
     score: str
     """What predictions for dev are scored by in validations; empty where there are none."""
     trials: tuple[TrialResult, ...]
+    digits: int = 2
+    """Decimal places of the metric that people read."""
 
 
 @dataclass(frozen=True)

@@ -107,9 +107,8 @@ def _run_trials(worker: StudyWorker, stop: Stop) -> Iterator[StudyEvent]:
     worker.claims.add_trials(last_number)
     worker.optuna_study.pruner = build_pruner(worker.study)
     results = worker.results()
-    yield StudyStarted(
-        worker.study.name, name_metric(worker.study, results), name_validation_score(worker.study), results
-    )
+    metric, score = name_metric(worker.study, results), name_validation_score(worker.study)
+    yield StudyStarted(worker.study.name, metric, score, results, worker.study.ranking_metric.digits)
     while _retry(lambda: worker.claims.has_unfinished(last_number)):
         number = _retry(lambda: worker.claims.claim(last_number))
         if number is not None:

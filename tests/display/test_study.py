@@ -80,7 +80,7 @@ def test_a_file_has_lines_and_the_table_at_the_end():
     lost = TrialResult(2, "set 2", "failed", {"model.layers": 4}, reason="the loss is no longer a finite number")
     out = shown(False, TrialFinished(done), TrialFinished(lost), StudyFinished((done, lost)))
     assert "trial 1 (set 1) starts: layers=2 dropout=0.25" in out and "dev loss 3.456, BLEU 12.3" in out
-    assert "trial 1 (set 1): dev BLEU 17.500" in out and "trial 2 (set 2): failed: the loss is no longer" in out
+    assert "trial 1 (set 1): dev BLEU 17.50" in out and "trial 2 (set 2): failed: the loss is no longer" in out
     assert out.rstrip().split("\n")[-1].split()[:3] == ["2", "set", "2"] and "17.5" in out
 
 

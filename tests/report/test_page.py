@@ -179,3 +179,8 @@ def test_the_same_report_is_the_same_bytes(tmp_path):
     assert first == (tmp_path / "b.html").read_bytes()
     assert "über ▁" in first.decode("utf-8")
     assert b"\r" not in first
+
+
+def test_a_label_is_not_broken_in_the_middle():
+    cells = TableView(Table({"label": ["lost_or_stolen_card"], "text": ["my card is lost, or stolen"]})).html()
+    assert 'class="short">lost_or_stolen_card' in cells and 'class="short">my card' not in cells

@@ -41,3 +41,7 @@ def test_names_of_files_are_plain_and_never_empty():
     assert slugify("Loss — Übung & Prüfung: 3/5") == "loss-ubung-prufung-3-5"
     assert slugify("注意") != slugify("注目")
     assert slugify("注意").startswith("chart-")
+
+
+def test_nothing_has_no_sign():
+    assert format_column([-0.00001, 0.25, -0.5]) == ["0.00", "0.25", "-0.50"]

@@ -20,7 +20,8 @@ from tests.metrics.simulation import FloatArray, bleu_statistics, equal_systems,
 from tests.tuning.synthetic import FOUR, study_of
 
 CLAIM = re.compile(
-    r"significantly different from|: significant\b|values were better|(higher|lower)( value)? is better|significantly"
+    r"significantly different from|which is significant|: significant\b|values were better"
+    r"|(higher|lower)( value)? is better|significantly"
 )
 SEED_DEVIATION = 0.5
 """Of BLEU between the seeds of one combination."""

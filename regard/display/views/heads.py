@@ -22,7 +22,7 @@ COLUMNS = (
     Column("AER", right=True),
 )
 SIGNED_COLUMNS = ("cost", "keep only")
-OPTIONAL_COLUMNS = ("keep only", "AER")  # left out where no head has a number
+OPTIONAL_COLUMNS = ("importance", "cost", "keep only", "AER")  # left out where no head has a number
 NO_VALUE = "–"
 TRAINED = "trained to align (guided alignment)"
 TRAINED_MARK = "*"

@@ -1,10 +1,12 @@
 """One word in many sentences: whether its senses separate, a row for each layer, and its nearest neighbors."""
 
 import math
+from collections.abc import Sequence
+from itertools import zip_longest
 
 from regard.display.layout import Column, bind, format_table, wrap, wrap_all
 from regard.inspection.embeddings import SimilarityScores
-from regard.jobs.look.senses import SenseAnalysis
+from regard.jobs.look.senses import Occurrence, SenseAnalysis
 
 SHOWN_SENTENCES = 8
 FEW_SENTENCES = 12
@@ -34,12 +36,28 @@ def format_senses(analysis: SenseAnalysis, width: int, verbose: bool = False) ->
         lines += ["", *format_table(columns, rows, width)]
     tokens = ", ".join(f"{token} {cosine:.2f}" for token, cosine in analysis.neighbors)
     lines += ["", *wrap(f"nearest tokens in the embedding table: {tokens}", width, "", "  ")]
-    lines.append("nearest other sentence in the last layer:")
-    for occurrence in analysis.occurrences[:SHOWN_SENTENCES]:
-        lines += wrap(occurrence.sentence, width, "  ", "    ")
-        lines += wrap(analysis.occurrences[occurrence.nearest].sentence, width, "    → ", "      ")
+    shown = select_occurrences(analysis.occurrences)
+    of_all = "" if len(shown) == len(analysis.occurrences) else f", {len(shown)} of {len(analysis.occurrences)}"
+    lines.append(f"nearest other sentence in the last layer{of_all}:")
+    for occurrence in shown:
+        lines += wrap(_format_occurrence(occurrence), width, "  ", "    ")
+        lines += wrap(_format_occurrence(analysis.occurrences[occurrence.nearest]), width, "    → ", "      ")
     more = "" if verbose else "\nAdd --verbose for the raw numbers as well."
     return [*lines, "", *wrap_all((LEGEND + more).split("\n"), width, "", "  ")]
+
+
+def select_occurrences(occurrences: Sequence[Occurrence]) -> list[Occurrence]:
+    """As many sentences of every sense as can be shown, in their order."""
+    by_sense: dict[str, list[Occurrence]] = {}
+    for one in occurrences:
+        by_sense.setdefault(one.sense, []).append(one)
+    in_turn = [one for turn in zip_longest(*by_sense.values()) for one in turn if one is not None]
+    chosen = in_turn[:SHOWN_SENTENCES]
+    return [one for one in occurrences if any(one is other for other in chosen)]
+
+
+def _format_occurrence(occurrence: Occurrence) -> str:
+    return f"{occurrence.sense}: {occurrence.sentence}" if occurrence.sense else occurrence.sentence
 
 
 def _describe_answer(analysis: SenseAnalysis) -> str:
@@ -75,4 +93,4 @@ def _format_similarities(similarity: SimilarityScores) -> list[str]:
         similarity.max_explained_variance,
         similarity.anisotropy,
     )
-    return [f"{number:.2f}" for number in numbers]
+    return [f"{round(number, 2) + 0.0:.2f}" for number in numbers]  # without a minus before 0

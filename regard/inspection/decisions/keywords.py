@@ -43,6 +43,13 @@ class ClassKeywords:
     """The same with random words of the same frequency, mean over random sets."""
     random_interval: tuple[float, float]
     """Of 95% of the random sets."""
+    num_texts: int
+    """The decisions of the other half, which the percentages are of."""
+
+    @property
+    def exceeds_chance(self) -> bool:
+        """Whether more decisions change than without 95% of the random sets."""
+        return self.flipped.value > self.random_interval[1]
 
 
 def measure_keywords(classifier: Classifier, texts: Sequence[str], count: int = NUM_KEYWORDS) -> list[ClassKeywords]:
@@ -76,6 +83,7 @@ def _measure_class(classifier: Classifier, label: str, texts: Sequence[str], cou
         100 * sum(containing) / len(containing),
         float(np.mean(random_shares)),
         (float(low), float(high)),
+        len(measured),
     )
 
 

@@ -17,6 +17,7 @@ from regard.report import (
     Table,
     TableView,
     Value,
+    ValueAxis,
     bar_chart,
     matrix_grid,
     render_page,
@@ -28,7 +29,7 @@ MAX_TOKENS = 64
 """Tokens that the matrices of heads show."""
 EXPLANATIONS = {
     "gradient x input": "effect on the label's log-probability, to first order, in nats; orange supports, blue opposes",
-    "attention": "the weight that a word receives, mean over heads and layers: a share of 1 without direction",
+    "attention": "the share of all attention that a word receives, mean over heads and layers; it has no direction",
     "rollout": "the same through all layers, with half of each layer's residual stream",
     "erasure": "what the label's log-probability loses if the word is erased and the text is read again, in nats",
     "masking": "the same with the word replaced by [MASK], in nats",
@@ -49,11 +50,20 @@ def render_text(explained: ExplainedText, name: str) -> str:
     colored = [part for measure in decision.measures for part in _color_words(decision, measure)]
     sections = [
         Section("Decision", [Paragraph(explained.describe()), DefinitionList(ranked)]),
-        Section("Words", [*colored, TableView(explained.tabulate())]),
+        Section("Words", [*colored, TableView(_round_columns(explained.tabulate()))]),
         Section("Do the measures agree?", [Paragraph(RANK_NOTE), *_agreement_parts(explained)]),
         Section("Attention heads", _head_parts(explained)),
     ]
     return render_page(f"Decision of {name}", describe_input(decision.text), sections)
+
+
+def _round_columns(table: Table) -> Table:
+    """The table with three decimal places, as people read it; the CSV file has all."""
+    rounded = {
+        name: [round(value, 3) if isinstance(value, float) else value for value in values]
+        for name, values in table.columns.items()
+    }
+    return Table(rounded)
 
 
 def _color_words(decision: Decision, measure: WordMeasure) -> list[ColoredWords]:
@@ -83,15 +93,23 @@ def _head_parts(explained: ExplainedText) -> list[PagePart]:
     numbers = range(len(tokens))
     panels = [
         MatrixPanel(
-            name, weights[: len(tokens), : len(tokens)].round(4).tolist(), numbers, numbers, "query", "key", 1.0
+            name,
+            weights[: len(tokens), : len(tokens)].round(4).tolist(),
+            numbers,
+            numbers,
+            "query",
+            "key",
+            1.0,
+            "attention weight",
+            signed=False,
         )
         for name, weights in explained.heads.items()
     ]
     rows = [panels[i : i + HEADS_PER_ROW] for i in range(0, len(panels), HEADS_PER_ROW)]
-    note = "Rows are queries, columns are keys; the scale ends at 1 for every head."
+    note = "Rows are queries, columns are keys; the scale is from 0 to 1 for every head."
     truncated = len(explained.decision.text.tokens) - len(tokens)
     caption = f"{truncated} tokens more are not shown." if truncated else ""
-    listing = " ".join(f"{number} {token}" for number, token in enumerate(tokens))
+    listing = ", ".join(f"{number} {token}" for number, token in enumerate(tokens))
     return [Figure(matrix_grid("Attention weights of all heads", rows, note), caption), Paragraph(f"Tokens: {listing}")]
 
 
@@ -129,7 +147,7 @@ def _mean_agreement_parts(measured: MeasuredTexts) -> list[PagePart]:
         interval=("low", "high") if has_interval else None,
         title="Rank agreement of measures",
         x_title="",
-        y_title="mean rank correlation",
+        y_title=ValueAxis("mean rank correlation", (-1.0, 1.0)),
     )
     return [*parts, Figure(chart, "Bars end at the mean over texts, lines at its 95% interval."), TableView(table)]
 
@@ -154,22 +172,38 @@ def _draw_lifts(measured: MeasuredTexts) -> Chart:
 def _keyword_parts(measured: MeasuredTexts) -> list[PagePart]:
     note = (
         "Keywords are selected greedily on one half of the texts of a class, by what erasing them costs all of them "
-        "together; their effect is measured on the other half."
+        "together; their effect is measured on the other half. Decisions about texts without a keyword cannot change. "
+        "Of classes that rely on no keyword, about one in 40 exceeds 95% of its random sets by chance."
     )
+    verdict = Paragraph(measured.describe_reliance())
     if not measured.keywords:
-        return [Paragraph(note), Paragraph("No class has enough texts for it.")]
+        return [verdict, Paragraph(note)]
     rows: list[dict[str, Value]] = []
-    for entry in measured.keywords:
-        rows.append({"class": entry.label, "words": "keywords", "decisions that turn (%)": entry.flipped.value})
-        random: dict[str, Value] = {"class": entry.label, "words": "random, same frequency"}
-        rows.append({**random, "decisions that turn (%)": entry.random_flipped})
+    for entry in measured.rank_keywords():
+        rows.append({"class": entry.label, "words": "keywords", "changed": entry.flipped.value})
+        rows.append({"class": entry.label, "words": "random, same frequency", "changed": entry.random_flipped})
     chart = bar_chart(
         Table.from_rows(rows),
         "class",
-        "decisions that turn (%)",
+        "changed",
         series="words",
-        title="Decisions that turn without a few words",
+        title="Decisions that change without a few words",
         x_title="class",
-        y_title="% of the decisions for the class",
+        y_title=ValueAxis("% of the decisions for the class", (0.0, 100.0)),
     )
-    return [*map(Paragraph, measured.describe_keywords()), Figure(chart), Paragraph(note)]
+    return [verdict, TableView(_tabulate_keywords(measured)), Figure(chart), Paragraph(note)]
+
+
+def _tabulate_keywords(measured: MeasuredTexts) -> Table:
+    return Table.from_rows(
+        {
+            "class": entry.label,
+            "keywords": ", ".join(entry.keywords),
+            "decisions": entry.num_texts,
+            "with a keyword": f"{entry.containing:.0f}%",
+            "changed without them": f"{entry.flipped.value:.0f}%",
+            "without random words": f"{entry.random_flipped:.0f}%",
+            "95% of random sets": f"{entry.random_interval[0]:.0f} to {entry.random_interval[1]:.0f}%",
+        }
+        for entry in measured.rank_keywords()
+    )

@@ -38,6 +38,7 @@ UNSUPPORTED = ("--positions", "--head", "--svg", "--png", "--npz", "--no-measure
 """Options that inspect the attention of translators and encoders."""
 TEXT_NAMES = ("first text", "second text")
 SAMPLE_SEED = 3
+MAX_NAMED_CLASSES = 5
 MIN_DROP = 0.05
 """What a single word has to take from the probability of a label, to be what the decision rests on."""
 
@@ -122,6 +123,7 @@ class MeasuredTexts:
                 {
                     "label": entry.label,
                     "keywords": list(entry.keywords),
+                    "decisions": entry.num_texts,
                     "flipped": entry.flipped.as_dict(),
                     "random_flipped": entry.random_flipped,
                 }
@@ -157,13 +159,36 @@ class MeasuredTexts:
             )
         return lines
 
+    def describe_reliance(self) -> str:
+        """Of how many classes more decisions change without keywords than by chance, in one sentence."""
+        if not self.keywords:
+            return "No class has enough texts to select keywords."
+        relying = [entry.label for entry in self.rank_keywords() if entry.exceeds_chance]
+        count = len(self.keywords)
+        of_all = "the one class" if count == 1 else f"{len(relying) or 'none'} of the {count} classes"
+        if not relying:
+            return (
+                f"For {of_all} with enough texts, no more decisions change without its keywords than without random "
+                f"words of the same frequency."
+            )
+        more = len(relying) - MAX_NAMED_CLASSES
+        names = ", ".join(relying[:MAX_NAMED_CLASSES]) + (f" and {more} more" if more > 0 else "")
+        return (
+            f"For {of_all} with enough texts, more decisions change without a few keywords than without random words "
+            f"of the same frequency: {names}."
+        )
+
+    def rank_keywords(self) -> list[ClassKeywords]:
+        """The keywords of each class, those first without which most decisions change, beyond those of random words."""
+        return sorted(self.keywords, key=lambda entry: entry.random_flipped - entry.flipped.value)
+
     def describe_keywords(self) -> list[str]:
-        """For each class, how many of its decisions turn without its keywords."""
+        """For each class, how many of its decisions change without its keywords."""
         return [
-            f"{entry.label}: {entry.flipped.value:.0f}% of the decisions for this class turn without "
+            f"{entry.label}: {entry.flipped.value:.0f}% of {entry.num_texts} decisions for this class change without "
             f"{', '.join(entry.keywords)}{_format_percentages(entry.flipped)}; without random words of the same "
             f"frequency {entry.random_flipped:.0f}% ({entry.random_interval[0]:.0f} to {entry.random_interval[1]:.0f}%)"
-            for entry in self.keywords
+            for entry in self.rank_keywords()
         ]
 
 
@@ -199,7 +224,8 @@ class DecisionInspection:
     def __str__(self) -> str:
         lines = [self.text.describe()] if self.text else []
         if self.texts:
-            lines += [self.texts.describe_agreement(), *self.texts.describe_listed(), *self.texts.describe_keywords()]
+            lines += [self.texts.describe_agreement(), *self.texts.describe_listed()]
+            lines += [self.texts.describe_reliance(), *self.texts.describe_keywords()]
         return "\n".join([*lines, *self.notes])
 
 
@@ -274,7 +300,9 @@ def measure_texts(
 def _read_examples(run: Run, files: Sequence[str], count: int) -> tuple[list[LabeledText], str]:
     """A random sample of texts, the same every time: files are often sorted by label."""
     config = run.load_config()
-    examples, name = (_read_files(files, config), " ".join(files)) if files else _read_dev(run)
+    examples, name = (
+        (_read_files(files, config), " ".join(Path(file).name for file in files)) if files else _read_dev(run)
+    )
     if not examples:
         raise DataError(f"{name}: has no texts to measure on")
     if any(example.text_pair is not None for example in examples):

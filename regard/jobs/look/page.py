@@ -53,11 +53,9 @@ from regard.run import Run
 
 SIDES = {"encoder": ("source", "source"), "decoder": ("decoder_input", "decoder_input"), "cross": ("target", "source")}
 """The sides of queries and keys of each kind of attention."""
-CAVEATS = (
-    "A weight shows where a head attends, not that the output depends on it: see Cost of removal.",
-    "Roles are measured on a corpus; a sentence may be an exception, and a head may have several roles.",
-    "Removing one head at a time hides redundancy between heads.",
-)
+WEIGHT_CAVEAT = "A weight shows where a head attends, not that the output depends on it"
+ROLE_CAVEAT = "Roles are measured on a corpus; a sentence may be an exception, and a head may have several roles."
+COST_CAVEAT = "Removing one head at a time hides redundancy between heads."
 
 
 def build_look_data(
@@ -84,8 +82,17 @@ def build_look_data(
         corpus=_corpus_summary(table) if table else None,
         alignment=_alignment_data(model_trace, table),
         history=_history_data(inspected_run.run),
-        caveats=list(CAVEATS),
+        caveats=list_caveats(table),
     )
+
+
+def list_caveats(table: HeadTable | None) -> list[str]:
+    """What a reader must know of the measures that the page has."""
+    if table is None:
+        return [f"{WEIGHT_CAVEAT}."]
+    if not table.costs:
+        return [f"{WEIGHT_CAVEAT}.", ROLE_CAVEAT]
+    return [f"{WEIGHT_CAVEAT}: see Cost of removal.", ROLE_CAVEAT, COST_CAVEAT]
 
 
 def compute_common_means(inspected_run: InspectedRun, examples: Sequence[Example]) -> decompose.CorpusMeans:

@@ -13,7 +13,7 @@ from regard.inspection import embeddings
 from regard.inspection.embeddings import Contextuality, SimilarityScores
 from regard.inspection.example import Example, token_positions
 from regard.inspection.trace import get_reading_stack
-from regard.inspection.word_states import WordReader
+from regard.inspection.word_states import POSITION, STATIC, WordReader
 from regard.progress import stage, track
 from regard.report import Chart, Figure, Table, TableView, Value, category_curves, layer_scatter, render_fragment
 
@@ -60,6 +60,17 @@ class SenseAnalysis:
             for layer in self.layers
         )
 
+    @property
+    def contextual_layers(self) -> list[Contextuality]:
+        """Those whose vectors know other words of the sentence: all but the embeddings."""
+        return [one for one in self.layers if one.layer not in (STATIC, POSITION)]
+
+    @property
+    def best_layer(self) -> Contextuality | None:
+        """The layer with the highest AUC, of all that the p-value is about; None without senses."""
+        scored = [one for one in self.layers if one.sense_auc is not None and not math.isnan(one.sense_auc)]
+        return max(scored, key=lambda one: one.sense_auc or 0.0, default=None)
+
     def chart(self) -> Chart:
         """The occurrences of the word in every layer, projected to two dimensions."""
         title = f"'{self.word}' in {len(self.occurrences)} sentences, layer by layer"
@@ -76,8 +87,16 @@ class SenseAnalysis:
         if not rows:
             return None
         title = f"'{self.word}': mean cosine of two occurrences, by layer"
+        lowest = min(float(row["cosine"] or 0.0) for row in rows)
         return category_curves(
-            Table.from_rows(rows), "layer", "cosine", "occurrences", title=title, x_title="layer", y_title="mean cosine"
+            Table.from_rows(rows),
+            "layer",
+            "cosine",
+            "occurrences",
+            title=title,
+            x_title="layer",
+            y_title="mean cosine",
+            limits=(0.0 if lowest >= 0 else -1.0, 1.0),
         ).with_name("layers")
 
     def __str__(self) -> str:

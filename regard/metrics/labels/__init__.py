@@ -11,25 +11,21 @@ from regard.metrics.labels.calibration import (
 from regard.metrics.labels.classes import (
     CLASS_MEASURES,
     Confusion,
-    class_f1,
-    class_precision,
-    class_recall,
     count_confusion,
     flat_measure,
     score_classes,
 )
 from regard.metrics.labels.entities import SPAN_MEASURES, count_spans, score_spans
 from regard.metrics.labels.paired import LabelTest, compare_with_baseline
+from regard.metrics.labels.parts import PartScores, score_parts
 
 __all__ = [
     "CLASS_MEASURES",
     "SPAN_MEASURES",
     "Confusion",
     "LabelTest",
+    "PartScores",
     "ReliabilityBin",
-    "class_f1",
-    "class_precision",
-    "class_recall",
     "compare_with_baseline",
     "count_confusion",
     "count_spans",
@@ -40,5 +36,6 @@ __all__ = [
     "reliability_curve",
     "scale_logits",
     "score_classes",
+    "score_parts",
     "score_spans",
 ]

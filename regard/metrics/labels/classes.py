@@ -77,11 +77,6 @@ def cohen_kappa(matrix: FloatArray) -> FloatArray:
     return _divide(accuracy(matrix) - by_chance, 1 - by_chance)
 
 
-def class_precision(matrix: FloatArray) -> FloatArray:
-    """The share of right predictions among those of each class: (…, K)."""
-    return _divide(_right(matrix), _predicted(matrix))
-
-
 def class_recall(matrix: FloatArray) -> FloatArray:
     """The share of the texts of each class that are predicted: (…, K)."""
     return _divide(_right(matrix), _gold(matrix))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 MAX_POINTS = 800  # about one for each pixel
 MAX_DOTS = 60  # points of a line up to which each is drawn as a dot, too
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2])
+
+
+@dataclass(frozen=True)
+class ValueAxis:
+    """An axis of values, with the ends of its scale: without them, the longest bar would look like all there can be."""
+
+    title: str
+    limits: tuple[float, float] | None = None
 
 
 def line_chart(
@@ -43,8 +52,9 @@ def line_chart(
     dense = {name: points for name, points in downsampled.items() if len(points) > MAX_DOTS}
     sparse = {name: points for name, points in downsampled.items() if len(points) <= MAX_DOTS}
 
-    across = alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(grid=False))
-    up = alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False))
+    axis = alt.Axis(grid=False, **whole_ticks(lines))
+    across = alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, zero=False), axis=axis)
+    up = alt.Y("y:Q", title=y_title, scale=_value_scale(lines))
     style = _series_style(list(lines), legend=series is not None)
     layers: list[alt.Chart] = []
     if dense:
@@ -73,15 +83,16 @@ def bar_chart(
     interval: tuple[str, str] | None = None,
     title: str,
     x_title: str,
-    y_title: str,
+    y_title: str | ValueAxis,
 ) -> Chart:
     """A bar with its value for each category of x, in the table's order, grouped by series.
 
     `interval` names the columns of the lower and upper bound, drawn as an error bar. Bars are vertical if all labels
-    fit side by side, and horizontal otherwise.
+    fit side by side, and horizontal otherwise. Of a scale with ends, `y_title` is a `ValueAxis`.
     """
     import altair as alt
 
+    axis = y_title if isinstance(y_title, ValueAxis) else ValueAxis(y_title)
     rows, categories, names = _bar_rows(table, x, y, series, interval)
     needed_width = len(categories) * max(len(names) * 34 + 20, max(map(display_width, categories)) * 8 + 16)
     upright = needed_width <= WIDTH
@@ -89,13 +100,13 @@ def bar_chart(
 
     base = alt.Chart(alt.NamedData("bars")).encode(**_category_encoding(upright, categories, x_title))
     color = _series_style(names, legend=series is not None)["color"]
-    layers = [base.mark_bar().encode(color=color, **_value_encoding(upright, y_title, "value"))]
+    layers = [base.mark_bar().encode(color=color, **_value_encoding(upright, axis, "value"))]
     if interval:
         whisker = base.mark_rule(strokeWidth=1.4, color=TEXT_COLOR)
-        layers.append(whisker.encode(**_value_encoding(upright, y_title, "low", "high")))
+        layers.append(whisker.encode(**_value_encoding(upright, axis, "low", "high")))
     text: dict[str, Any] = {"dy": -5, "baseline": "bottom"} if upright else {"dx": 5, "align": "left"}
     value_labels = base.mark_text(fontSize=12, color=TEXT_COLOR, **text)
-    layers.append(value_labels.encode(text=alt.Text("label:N"), **_value_encoding(upright, y_title, "top")))
+    layers.append(value_labels.encode(text=alt.Text("label:N"), **_value_encoding(upright, axis, "top")))
     return compose_chart(title, alt.layer(*layers).properties(width=size[0], height=size[1]), {"bars": rows})
 
 
@@ -142,6 +153,23 @@ def series_points(table: Table, x: str, y: str, series: str | None) -> dict[str,
     if not any(value is not None for points in lines.values() for _, value in points):
         raise RegardError(f"curves of {y!r} over {x!r}: the table has no finite point to draw")
     return {name: sorted(points, key=lambda point: point[0]) for name, points in lines.items()}
+
+
+def whole_ticks(lines: Mapping[str, Sequence[Point]]) -> dict[str, Any]:
+    """Options of an axis of whole numbers, such as steps: no tick stands between two of them."""
+    is_whole = all(float(x).is_integer() for points in lines.values() for x, _ in points)
+    return {"tickMinStep": 1} if is_whole else {}
+
+
+def _value_scale(lines: Mapping[str, Sequence[Point]]) -> alt.Scale:
+    """The scale of the values; where all are equal, from 0 to twice that, or to 1."""
+    import altair as alt
+
+    values = {value for points in lines.values() for _, value in points if value is not None}
+    if len(values) > 1:
+        return alt.Scale(zero=False)
+    (value,) = values
+    return alt.Scale(domain=sorted((0.0, 2 * value or 1.0)))
 
 
 def _long_rows(lines: Mapping[str, Sequence[Point]]) -> list[dict[str, Value]]:
@@ -246,21 +274,22 @@ def _category_encoding(upright: bool, categories: Sequence[str], title: str) -> 
     return encoding | {"yOffset": alt.YOffset("series_index:O")}
 
 
-def _value_encoding(upright: bool, title: str, start: str, stop: str | None = None) -> dict[str, Any]:
+def _value_encoding(upright: bool, axis: ValueAxis, start: str, stop: str | None = None) -> dict[str, Any]:
     """A mark from `start` on the value axis, and to `stop` if there is one."""
     import altair as alt
 
+    scale = alt.Scale(domain=list(axis.limits), nice=False) if axis.limits else alt.Scale()
     if upright:
-        encoding: dict[str, Any] = {"y": alt.Y(f"{start}:Q", title=title)}
+        encoding: dict[str, Any] = {"y": alt.Y(f"{start}:Q", title=axis.title, scale=scale)}
         return encoding | ({"y2": alt.Y2(stop)} if stop else {})
-    encoding = {"x": alt.X(f"{start}:Q", title=title, axis=alt.Axis(tickCount=6))}
+    encoding = {"x": alt.X(f"{start}:Q", title=axis.title, scale=scale, axis=alt.Axis(tickCount=6))}
     return encoding | ({"x2": alt.X2(stop)} if stop else {})
 
 
 def _bins(values: Sequence[float], bins: int) -> list[dict[str, Value]]:
     low, high = min(values), max(values)
     all_integers = all(isinstance(value, int) for value in values)
-    step = _round_step((high - low) / max(1, bins), minimum=1 if all_integers else 0)
+    step = round_step((high - low) / max(1, bins), minimum=1 if all_integers else 0)
     # Integers in bins of width 1 are centered on their bar.
     start = low - 0.5 if all_integers and step == 1 else math.floor(low / step) * step
     counts = [0] * (math.floor((high - start) / step) + 1)
@@ -279,7 +308,7 @@ def _bins_within(values: Sequence[float], bins: int, low: float, high: float) ->
     return [{"start": low + n * step, "stop": low + (n + 1) * step, "count": count} for n, count in enumerate(counts)]
 
 
-def _round_step(step: float, minimum: float) -> float:
+def round_step(step: float, minimum: float) -> float:
     """The next larger step that is 1, 2 or 5 times a power of ten."""
     if step <= minimum:
         return minimum or 1.0

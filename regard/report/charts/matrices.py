@@ -1,4 +1,4 @@
-"""Several signed matrices side by side, each with a diverging color scale around 0."""
+"""Several matrices side by side: signed ones with a diverging color scale around 0, others with one from 0."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose_chart
 from regard.report.table import Value, to_number
-from regard.report.theme import EMPTY_CELL_COLOR
+from regard.report.theme import EMPTY_CELL_COLOR, SEQUENTIAL_COLORS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -34,10 +34,14 @@ class MatrixPanel:
     column_title: str
     color_limit: float | None = None
     """The absolute value at the ends of the color scale; unset: the largest one of the matrix."""
+    value_title: str = ""
+    """What the values are, above the color scale."""
+    signed: bool = True
+    """Whether values may be below 0. Of others, such as attention weights, the scale begins at 0, in one hue."""
 
 
 def matrix_grid(title: str, lines: Sequence[Sequence[MatrixPanel]], note: str = "") -> Chart:
-    """Rows of panels. Colors are symmetric around 0; cells without a value are gray."""
+    """Rows of panels. Colors of signed values are symmetric around 0; cells without a value are gray."""
     import altair as alt
 
     if not lines or not all(lines):
@@ -74,17 +78,19 @@ def _panel_chart(panel: MatrixPanel, name: str, show_legend: bool) -> alt.LayerC
     base = alt.Chart(alt.NamedData(name))
     across = alt.X("column:O", title=panel.column_title, axis=_axis(panel.columns, orient="top"))
     down = alt.Y("row:O", title=panel.row_title, axis=_axis(panel.rows))
+    colors = list(DIVERGING_COLORS if panel.signed else SEQUENTIAL_COLORS)
+    signed_domain = [-color_limit, -color_limit / 2, 0, color_limit / 2, color_limit]
+    domain = signed_domain if panel.signed else [0, color_limit]
     legend = alt.Legend(
-        title=None, gradientLength=80, gradientThickness=8, values=[-color_limit, 0, color_limit], format=".2~g"
+        title=panel.value_title or None,
+        gradientLength=80,
+        gradientThickness=8,
+        values=[domain[0], (domain[0] + domain[-1]) / 2, domain[-1]],
+        format=".2~g",
     )
     shade = alt.Color(
         "value:Q",
-        scale=alt.Scale(
-            domain=[-color_limit, -color_limit / 2, 0, color_limit / 2, color_limit],
-            range=list(DIVERGING_COLORS),
-            interpolate="lab",
-            clamp=True,
-        ),
+        scale=alt.Scale(domain=domain, range=colors, interpolate="lab", clamp=True),
         legend=legend if show_legend else None,
     )
     layers = [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose_chart, label_expression
-from regard.report.charts.curves import DASHES, series_points
+from regard.report.charts.curves import DASHES, round_step, series_points, whole_ticks
 from regard.report.charts.downsample import Point, downsample_points
 from regard.report.table import Table, Value
 from regard.report.text import display_width
@@ -69,7 +70,7 @@ def overlay_curves(
         datasets[f"lines{number}"] = _curve_rows(curves, styles)
         datasets[f"ends{number}"] = [{**end, "color": styles.color(str(end["name"]))} for end in ends]
         up = alt.Y("y:Q", title=y_title if number == 0 else None, scale=alt.Scale(domain=[low, high], nice=False))
-        layers = _curve_layers(f"lines{number}", up, x_title)
+        layers = _curve_layers(f"lines{number}", up, x_title, whole_ticks(curves))
         layers.append(_end_labels(f"ends{number}", up))
         panel = alt.layer(*layers).properties(width=panel_width, height=PANEL_HEIGHT)
         panel_charts.append(panel.properties(title=_panel_title(panel_title)) if len(panels) > 1 else panel)
@@ -79,15 +80,28 @@ def overlay_curves(
     return compose_chart(title, picture, datasets, note="; ".join(note for note in notes if note))
 
 
-def category_curves(table: Table, x: str, y: str, series: str, *, title: str, x_title: str, y_title: str) -> Chart:
-    """A curve for each series over categories in the table's order, its name at its end."""
+def category_curves(
+    table: Table,
+    x: str,
+    y: str,
+    series: str,
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    limits: tuple[float, float] | None = None,
+) -> Chart:
+    """A curve for each series over categories in the table's order, its name at its end.
+
+    `limits` are the ends of a scale on which a small difference must look small; None: those of the values.
+    """
     import altair as alt
 
     categories = list(dict.fromkeys(str(value) for value in table[x]))
     category_indices = [categories.index(str(value)) for value in table[x]]
     curves = series_points(Table({**table.columns, "category": category_indices}), "category", y, series)
     styles = CurveStyles(list(curves))
-    low, high = _value_range([point for points in curves.values() for point in points])
+    low, high = limits or _value_range([point for points in curves.values() for point in points])
     up = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[low, high], nice=False))
     axis = alt.Axis(
         labelExpr=label_expression(categories), values=list(range(len(categories))), grid=False, labelAngle=0
@@ -138,7 +152,7 @@ def small_multiples(
         scale=alt.Scale(domain=series_names, range=list(PALETTE[: len(series_names)])),
         legend=alt.Legend(title=None, orient="top", symbolType="stroke"),
     )
-    plain_axis = alt.Axis(grid=False, tickCount=4, title=None)
+    plain_axis = alt.Axis(grid=False, tickCount=4, title=None, **whole_ticks(series_points(table, x, y, series)))
     across = alt.X("x:Q", axis=plain_axis, scale=alt.Scale(nice=False))
     up = alt.Y("y:Q", axis=alt.Axis(tickCount=4, title=None), scale=alt.Scale(zero=False))
     dots = alt.Chart().transform_filter("datum.alone").mark_point(filled=True, size=24, opacity=1)
@@ -160,8 +174,21 @@ def small_multiples(
     )
 
 
-def stacked_histograms(table: Table, column: str, series: str, *, title: str, x_title: str, bins: int = 20) -> Chart:
-    """A histogram of a column for each series, one below the other on the same axes, with a mark at the median."""
+def stacked_histograms(
+    table: Table,
+    column: str,
+    series: str,
+    *,
+    title: str,
+    x_title: str,
+    units: str = "sentences",
+    limits: tuple[float, float] | None = (0.0, 100.0),
+    bins: int = 20,
+) -> Chart:
+    """A histogram of a column for each series, one below the other on the same axes, with a mark at the median.
+
+    `limits` are the ends of the scale, which the bins divide; None: round ones around the values.
+    """
     import altair as alt
 
     names = list(dict.fromkeys(str(value) for value in table[series]))
@@ -169,22 +196,18 @@ def stacked_histograms(table: Table, column: str, series: str, *, title: str, x_
     for name, value in zip(table[series], table.numbers(column), strict=True):
         if value is not None:
             values[str(name)].append(value)
-    step = 100 / bins
+    low, step, bins = _bins_of([value for group in values.values() for value in group], limits, bins)
     rows: list[dict[str, Value]] = []
     marks: list[dict[str, Value]] = []
     for n, name in enumerate(names):
-        counts = [0] * bins
-        for value in values[name]:
-            counts[min(bins - 1, int(value / step))] += 1
-        num_values = max(1, len(values[name]))
-        rows += [
-            {"a": i * step, "b": (i + 1) * step, "n": 100 * c / num_values, "panel": n} for i, c in enumerate(counts)
-        ]
+        rows += [{**row, "panel": n} for row in _count_in_bins(values[name], low, step, bins)]
         if values[name]:  # else the median is unknown, not 0
             median = sorted(values[name])[len(values[name]) // 2]
-            marks.append({"x": median, "panel": n, "text": f"median {median:.0f}"})
+            marks.append({"x": median, "panel": n, "text": f"median {median:.{0 if step >= 1 else 2}f}"})
     top = max((float(row["n"] or 0) for row in rows), default=1.0)
-    across = alt.X("a:Q", title=x_title, bin="binned", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(grid=False))
+    across = alt.X(
+        "a:Q", title=x_title, bin="binned", scale=alt.Scale(domain=[low, low + bins * step]), axis=alt.Axis(grid=False)
+    )
     bar = (
         alt.Chart()
         .mark_bar(color=PALETTE[0], binSpacing=1)
@@ -210,7 +233,26 @@ def stacked_histograms(table: Table, column: str, series: str, *, title: str, x_
     )
     layers = alt.layer(bar, rule, text, data=alt.NamedData("bins")).properties(width=460, height=74)
     picture = layers.facet(row=alt.Row("panel:O", header=header), spacing=8)
-    return compose_chart(title, picture, {"bins": [*rows, *marks]}, note="in percent of the sentences")
+    return compose_chart(title, picture, {"bins": [*rows, *marks]}, note=f"in percent of the {units}")
+
+
+def _count_in_bins(values: Sequence[float], low: float, step: float, bins: int) -> list[dict[str, Value]]:
+    """The ends of each bin, and the percentage of values in it."""
+    counts = [0] * bins
+    for value in values:
+        counts[max(0, min(bins - 1, int((value - low) / step)))] += 1
+    total = max(1, len(values))
+    return [{"a": low + i * step, "b": low + (i + 1) * step, "n": 100 * c / total} for i, c in enumerate(counts)]
+
+
+def _bins_of(values: Sequence[float], limits: tuple[float, float] | None, bins: int) -> tuple[float, float, int]:
+    """Where the first bin begins, the width of each, and how many there are."""
+    if limits is not None:
+        return limits[0], (limits[1] - limits[0]) / bins, bins
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    step = round_step((high - low) / bins, minimum=0)
+    start = math.floor(low / step) * step
+    return start, step, math.floor((high - start) / step) + 1
 
 
 def _downsample_curves(curves: Curves, limit: int = MAX_CURVE_POINTS) -> dict[str, list[Point]]:
@@ -236,12 +278,11 @@ def _is_alone(points: Sequence[Point]) -> bool:
     return sum(value is not None for _, value in points) == 1
 
 
-def _curve_layers(data: str, up: alt.Y, x_title: str) -> list[Any]:
+def _curve_layers(data: str, up: alt.Y, x_title: str, ticks: Mapping[str, Any]) -> list[Any]:
     import altair as alt
 
-    across = alt.X(
-        "x:Q", title=x_title, axis=alt.Axis(grid=False, tickCount=6), scale=alt.Scale(nice=False, zero=False)
-    )
+    axis = alt.Axis(grid=False, tickCount=6, **ticks)
+    across = alt.X("x:Q", title=x_title, axis=axis, scale=alt.Scale(nice=False, zero=False))
     line = alt.Chart(alt.NamedData(data)).mark_line(strokeWidth=1.8, strokeJoin="round", clip=True)
     color = alt.Color("color:N", scale=None)
     # A run that was stopped at its first validation has a point and no line.

@@ -41,10 +41,9 @@ def layer_scatter(table: Table, *, title: str) -> Chart:
         )
         .properties(width=PANEL_SIZE, height=PANEL_SIZE)
     )
-    frame = alt.Chart().mark_rect(fill=None, stroke=MUTED_COLOR, strokeOpacity=0.25)
     labels = alt.Header(labelExpr=f"{order!r}[datum.value]", labelFontSize=13, title=None)
     chart = (
-        alt.layer(frame, points)
+        alt.layer(points, view=alt.ViewBackground(stroke=MUTED_COLOR, strokeOpacity=0.25))
         .properties(width=PANEL_SIZE, height=PANEL_SIZE)
         .facet(facet=alt.Facet("category:O", header=labels), data=alt.NamedData("points"), columns=COLUMNS)
         .resolve_scale(x="independent", y="independent")

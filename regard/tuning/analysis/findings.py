@@ -51,22 +51,40 @@ def describe_study(analysis: StudyAnalysis) -> list[str]:
 
 
 def summarize_trials(analysis: StudyAnalysis) -> str:
+    """The best trial, whether it differs from the next one, and how many trials there are."""
     ranking, results = analysis.ranking, analysis.results
     states = [result.state for result in results]
-    text = f"{format_count(len(results), 'trial')}: {states.count('complete')} complete"
+    count = f"{format_count(len(results), 'trial')}: {states.count('complete')} complete"
     for state, phrase in STATE_PHRASES.items():
-        text += f", {states.count(state)} {phrase}" if states.count(state) else ""
+        count += f", {states.count(state)} {phrase}" if states.count(state) else ""
     if not ranking:
-        return f"{text}. There is no ranking: {explain_no_ranking(analysis)}."
+        return f"There is no ranking: {explain_no_ranking(analysis)}. {count}."
     best, worst = ranking[0], ranking[-1]
-    text += f". Best on dev: {best.label} with {format_score(analysis, best)}"
+    text = f"Best on dev: {best.label} with {format_score(analysis, best)}{_compare_with_next(analysis)}"
     gap = abs((best.value or 0.0) - (worst.value or 0.0))
     if worst is not best and is_visible(gap, analysis.digits):
         last = f"{worst.label} with {format_score(analysis, worst)}"
-        text += f"; the last of the ranking is {last}, {gap:.{analysis.digits}f} worse"
+        text += f"; the last of the ranking is {last}, {gap:.{analysis.digits}f} worse{_judge_last(analysis)}"
     elif worst is not best:
         text += "; all other ranked trials have the same score"
-    return text + "."
+    return f"{text}. {count}."
+
+
+def _compare_with_next(analysis: StudyAnalysis) -> str:
+    """Whether the best of several trials differs significantly from the next one; empty where that is not tested."""
+    test = analysis.claims.trials.get(analysis.ranking[1].number) if len(analysis.ranking) > 2 else None
+    if test is None:
+        return ""
+    relation = "significantly different from" if test.significant else "no significant difference from"
+    return f", {relation} the next, {analysis.ranking[1].label}"
+
+
+def _judge_last(analysis: StudyAnalysis) -> str:
+    """Whether the second of two trials is significantly worse; empty for more, and where that is not tested."""
+    test = analysis.claims.trials.get(analysis.ranking[1].number) if len(analysis.ranking) == 2 else None
+    if test is None:
+        return ""
+    return ", which is significant" if test.significant else ", which is not significant"
 
 
 def describe_failures(analysis: StudyAnalysis) -> str:
@@ -121,7 +139,8 @@ def _format_gap(test: PairedTestResult, digits: int) -> str:
     """The difference from the best trial, with its p-value."""
     if test.num_differing == 0:
         return f"the same {test.answers}"
-    return f"{test.difference:+.{digits}f}, {test.format_p_value(3)}"
+    p_value = test.format_p_value(3).replace(" (", ", ").removesuffix(")")  # the gap is in parentheses itself
+    return f"{test.difference:+.{digits}f}, {p_value}"
 
 
 def describe_overfitting(analysis: StudyAnalysis) -> str:

@@ -102,7 +102,7 @@ def _format_cost(analysis: StudyAnalysis, result: TrialResult) -> str:
 
 
 def _format_size(parameters: int) -> str:
-    return f"{parameters / 1e6:.1f} million" if parameters >= 50_000 else f"{parameters:,}"
+    return f"{parameters / 1e6:.1f} million" if parameters >= 1e6 else f"{parameters:,}"
 
 
 def _format_minutes(minutes: float) -> str:

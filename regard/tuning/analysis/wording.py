@@ -18,7 +18,7 @@ def format_score(analysis: StudyAnalysis, result: TrialResult) -> str:
     score = scores.get(analysis.study.find_metric(scores))
     if score and score.get("low") is not None:
         return f"dev {name} {format_with_margin({**score, 'value': value}, digits)}"
-    return f"dev {name} {value:.3f}"
+    return f"dev {name} {value:.{digits}f}"
 
 
 def is_visible(gap: float, digits: int) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 
+from regard.metrics.score import limits_of
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -14,6 +15,7 @@ from regard.report import (
     Table,
     TableView,
     Value,
+    ValueAxis,
     bar_chart,
     render_page,
     write_page,
@@ -63,7 +65,7 @@ def draw_scores(comparison: ArchitectureComparison) -> Chart:
         interval=("low", "high"),
         title=title,
         x_title="",
-        y_title=f"test {comparison.metric}",
+        y_title=ValueAxis(f"test {comparison.metric}", limits_of(comparison.metric)),
     )
     return chart.with_name("architectures")
 

@@ -1,12 +1,12 @@
 """A comparison as a page and as files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from regard.exchange import write_folder
 from regard.formats import tsv
 from regard.jobs.tasks.translation.sentence_charts import draw_sentence_charts
-from regard.metrics import PairedTestResult
+from regard.metrics import PairedTestResult, Score
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -19,6 +19,7 @@ from regard.report import (
     TranslationCard,
     TranslationCards,
     Value,
+    ValueAxis,
     bar_chart,
     render_page,
     write_page,
@@ -134,7 +135,13 @@ def _draw_scores(comparison: Comparison) -> Chart:
         rows.append({"system": system.name, "BLEU": score.value, "low": score.low, "high": score.high})
     title = "BLEU with 95% confidence intervals"
     chart = bar_chart(
-        Table.from_rows(rows), "system", "BLEU", interval=("low", "high"), title=title, x_title="", y_title="BLEU"
+        Table.from_rows(rows),
+        "system",
+        "BLEU",
+        interval=("low", "high"),
+        title=title,
+        x_title="",
+        y_title=ValueAxis("BLEU", (0.0, 100.0)),
     )
     return chart.with_name("scores")
 
@@ -166,20 +173,76 @@ _ONE_SYSTEM = "There is only one system."
 
 
 def _describe_systems(comparison: Comparison) -> list[str]:
+    """The answer, why systems are not ranked, and how the others differ from the baseline."""
     baseline = comparison.baseline
-    sentences = [
+    sentences = [describe_answer(comparison)]
+    sentences += [
         f"{s.name} {VERBS[s.diagnosis]}: {s.collapse_reason}. It is not ranked."
         for s in comparison.systems
         if s.diagnosis
     ]
-    working_systems = [s for s in comparison.systems if not s.collapse_reason]
-    if working_systems:
-        best = max(working_systems, key=lambda s: s.evaluation.scores["bleu"].value)
-        sentences.append(f"Highest BLEU: {best.name}, {best.evaluation.scores['bleu']}.")
     for system in comparison.systems[1:]:
         if not system.collapse_reason and not baseline.collapse_reason:
             sentences.append(_summarize_tests(comparison, system))
     return sentences
+
+
+def describe_answer(comparison: Comparison) -> str:
+    """Which system is best, and whether it differs significantly from the baseline, or that none translates."""
+    working = [
+        system
+        for system in comparison.systems
+        if not system.collapse_reason and system.evaluation.baselines.is_below(_bleu(system))
+    ]
+    count = f"{len(comparison.pairs):,} sentences"
+    if not working:
+        return f"No system translates: on {count}, BLEU is no better than that of other sentences' translations."
+    best, baseline = max(working, key=lambda system: _bleu(system).value), comparison.baseline
+    if len(comparison.systems) == 1:
+        return f"{best.name}: {_format_bleu(best)} on {count}."
+    other = best
+    if len(working) == 1:
+        return f"{best.name} is the only system that translates: {_format_bleu(best)} on {count}."
+    if best is baseline:
+        others = [system for system in working if system is not baseline]
+        other = max(others, key=lambda system: _bleu(system).value)
+    bootstrap, randomization = next(iter(pair_tests(comparison, other)))
+    difference = _bleu(best).value - _bleu(baseline if other is best else other).value
+    verdict = describe_verdict(bootstrap, randomization)
+    if other is best and len(comparison.systems) > 2:
+        return f"{best.name} has the highest BLEU on {count}: {_compare_with_baseline(comparison, best, working)}."
+    rival = baseline.name if other is best else other.name
+    return (
+        f"{best.name} has the highest BLEU on {count}: {_bleu(best).value:.1f}, {difference:.1f} more than "
+        f"{rival}; {verdict}."
+    )
+
+
+def _compare_with_baseline(comparison: Comparison, best: System, working: Sequence[System]) -> str:
+    """Of several systems: the test of the best one, which is against the baseline alone, and what was not tested."""
+    baseline = comparison.baseline
+    bootstrap, randomization = next(iter(pair_tests(comparison, best)))
+    value, difference = _bleu(best).value, _bleu(best).value - _bleu(baseline).value
+    if bootstrap.has_enough_sentences and bootstrap.significant and randomization.significant:
+        parts = [f"{value:.1f}, significantly better than the baseline {baseline.name} ({difference:.1f} more)"]
+    else:
+        verdict = describe_verdict(bootstrap, randomization)
+        parts = [f"{value:.1f}, {difference:.1f} more than the baseline {baseline.name}; {verdict}"]
+    untested = sorted(
+        (system for system in working if system not in (best, baseline)), key=lambda system: -_bleu(system).value
+    )
+    if untested:
+        names = ", ".join(f"{system.name} ({_bleu(system).value:.1f})" for system in untested)
+        parts.append(f"not tested against {names}")
+    return "; ".join(parts)
+
+
+def _bleu(system: System) -> Score:
+    return system.evaluation.scores["bleu"]
+
+
+def _format_bleu(system: System) -> str:
+    return f"BLEU {_bleu(system).format_margin(1)}"
 
 
 def _build_score_table(comparison: Comparison) -> TableView:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from regard.jobs.tasks.task_metric import TaskMetric
-from regard.report import Chart, Sweep, Table, Value, bar_chart, parallel_coordinates, slice_plot
+from regard.report import Chart, Sweep, Table, Value, ValueAxis, bar_chart, parallel_coordinates, slice_plot
 from regard.tuning.analysis.evidence import StudyAnalysis, find_varying_names
 from regard.tuning.analysis.findings import qualify_importances
 from regard.tuning.analysis.wording import format_count
@@ -101,7 +101,7 @@ def _draw_importances(analysis: StudyAnalysis) -> Chart:
         "share",
         title="Importance of settings (fANOVA)",
         x_title="",
-        y_title=f"% of the variance of dev {analysis.metric}",
+        y_title=ValueAxis(f"% of the variance of dev {analysis.metric}", (0.0, 100.0)),
     )
     return chart.with_note(qualify_importances(analysis)).with_name("importance")
 

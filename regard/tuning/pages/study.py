@@ -7,7 +7,7 @@ from regard import config as settings
 from regard.jobs.evaluate import read_set_scores
 from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.metrics import Score
-from regard.metrics.score import format_with_margin
+from regard.metrics.score import digits_of, format_with_margin
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -184,7 +184,7 @@ class StudyPage:
         return score.format_margin(self._digits(key)) if score else None
 
     def _digits(self, key: str) -> int:
-        return self.task.metrics[key].digits if key in self.task.metrics else 2
+        return self.task.metrics[key].digits if key in self.task.metrics else digits_of(self._name_score(key))
 
     def _params_row(self, result: TrialResult) -> dict[str, Value]:
         """Every setting of the search space, in the same order for all rows."""

@@ -10,6 +10,7 @@ from regard.formats import tsv
 from regard.jobs.tasks.comparison import ComparedSystem, TaskComparison
 from regard.metrics import Score
 from regard.metrics.labels import Confusion
+from regard.metrics.score import format_difference, limits_of
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -20,12 +21,14 @@ from regard.report import (
     Table,
     TableView,
     Value,
+    ValueAxis,
     bar_chart,
     heatmap_chart,
     render_page,
     to_csv,
     write_page,
 )
+from regard.report.text import shorten
 from regard.run import write_text
 from regard.training import log
 from regard.tuning.measure import TrainedSystem, summarize_log
@@ -109,7 +112,7 @@ def describe_tests(comparison: TaskComparison) -> Iterator[str]:
                 if test.has_enough_examples
                 else ""
             )
-            difference = f"{score.name} {_format_difference(test.difference, score)} against {baseline.name}"
+            difference = f"{score.name} {format_difference(test.difference, score.digits + 1)} against {baseline.name}"
             yield f"{system.name}: {difference}: {test.verdict}{p_values}"
     if len(comparison.systems) > 2:
         yield f"p-values are corrected for {len(comparison.systems) - 1} comparisons by each measure (Holm)."
@@ -118,7 +121,8 @@ def describe_tests(comparison: TaskComparison) -> Iterator[str]:
 def draw_scores(scores: dict[str, Score]) -> Chart:
     """The score that decides, with its interval."""
     rows = [
-        {"system": name, "score": score.value, "low": score.low, "high": score.high} for name, score in scores.items()
+        {"system": name, "score": round(score.value, score.digits), "low": score.low, "high": score.high}
+        for name, score in scores.items()
     ]
     first = next(iter(scores.values()))
     has_intervals = all(score.low is not None for score in scores.values())
@@ -129,7 +133,7 @@ def draw_scores(scores: dict[str, Score]) -> Chart:
         interval=("low", "high") if has_intervals else None,
         title=f"{first.name[:1].upper()}{first.name[1:]}{' with 95% confidence intervals' if has_intervals else ''}",
         x_title="",
-        y_title=first.name,
+        y_title=ValueAxis(first.name, limits_of(first.name)),
     )
     return chart.with_name("scores")
 
@@ -146,7 +150,8 @@ def draw_confusions(comparison: TaskComparison) -> list[Chart]:
 def draw_confusion(name: str, confusion: Confusion, number: int) -> Chart:
     """The confusion matrix as shares of each gold class; of many classes, those that are confused most."""
     matrix, shown = confusion.matrix, select_classes(confusion)
-    shares = matrix / np.maximum(1, matrix.sum(axis=1, keepdims=True))
+    counts = matrix.sum(axis=1, keepdims=True)
+    shares = np.where(counts > 0, matrix / np.maximum(1, counts), np.nan)  # of a class without texts none is known
     names = [confusion.classes[n] for n in shown]
     subset = f" ({len(shown)} of {len(matrix)} classes, those with the most errors)" if len(shown) < len(matrix) else ""
     return heatmap_chart(
@@ -197,10 +202,6 @@ def _find_second(comparison: TaskComparison) -> ComparedSystem:
     return second
 
 
-def _format_difference(difference: float, score: Score) -> str:
-    return f"{difference:+.{score.digits + 1}f}"
-
-
 def _show_scores(comparison: TaskComparison) -> list[PagePart]:
     rows: list[dict[str, Value]] = []
     for system in comparison.systems:
@@ -219,7 +220,7 @@ def _tabulate_tests(comparison: TaskComparison) -> TableView:
         {
             "system": name,
             "measure": comparison.baseline.scores[measure].name,
-            "difference": _format_difference(test.difference, comparison.baseline.scores[measure]),
+            "difference": format_difference(test.difference, comparison.baseline.scores[measure].digits + 1),
             "paired bootstrap": f"{test.p_bootstrap:.4f}" if test.has_enough_examples else None,
             "approximate randomization": f"{test.p_randomized:.4f}" if test.has_enough_examples else None,
             "verdict": test.verdict,
@@ -295,7 +296,7 @@ def _show_answers(comparison: TaskComparison, numbers: Sequence[int], title: str
 def _tabulate_answers(comparison: TaskComparison, numbers: Sequence[int]) -> Table:
     rows: list[dict[str, Value]] = []
     for n in numbers:
-        row: dict[str, Value] = {"text": _shorten(comparison.texts[n])}
+        row: dict[str, Value] = {"text": shorten(comparison.texts[n], MAX_TEXT_CHARACTERS)}
         row["gold"] = comparison.describe(n, comparison.gold[n])
         rows.append(row | {system.name: comparison.describe(n, system.answers[n]) for system in comparison.systems})
     return Table.from_rows(rows)
@@ -307,7 +308,7 @@ def _show_differences(comparison: TaskComparison) -> Section:
     gaps = np.abs(values - values[0]).max(axis=0)
     rows: list[dict[str, Value]] = []
     for n in np.argsort(-gaps, kind="stable")[:MAX_SHOWN_ERRORS].tolist():
-        row: dict[str, Value] = {"text": _shorten(comparison.texts[n])}
+        row: dict[str, Value] = {"text": shorten(comparison.texts[n], MAX_TEXT_CHARACTERS)}
         rows.append(row | {s.name: float(one) for s, one in zip(comparison.systems, values[:, n], strict=True)})
     name, units = comparison.baseline.scores[comparison.decisive].name, comparison.units
     if len(comparison.systems) == 1:
@@ -315,7 +316,3 @@ def _show_differences(comparison: TaskComparison) -> Section:
     else:
         note = f"{name} of the {len(rows)} {units} that differ most from {comparison.baseline.name}."
     return Section("Largest differences", [TableView(Table.from_rows(rows), note)])
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_TEXT_CHARACTERS else f"{text[: MAX_TEXT_CHARACTERS - 1]}…"

@@ -2,6 +2,7 @@
 
 import json
 import re
+import types
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from regard.jobs.look.inspected_run import (
     make_grammar_examples,
     open_inspected_run,
 )
-from regard.jobs.look.page import build_look_data, compute_common_means
+from regard.jobs.look.page import build_look_data, compute_common_means, list_caveats
 from regard.jobs.prune import PruneOptions, PruneResult, prune_run
 from regard.jobs.train.fit import train_run
 from regard.report.look.data import AttentionData, LookData
@@ -527,3 +528,11 @@ def test_bad_wishes_are_answered_in_one_sentence(argv, match, run, gold, tmp_pat
         (tmp_path / name).write_text("The girl eats.\n" * lines, encoding="utf-8")
     error = refuses(capsys, *(places.get(part, part) for part in argv))
     assert match in error and error.count("\n") == 1
+
+
+def test_caveats_are_about_measures_that_the_page_has():
+    unmeasured = types.SimpleNamespace(costs={})
+    measured = types.SimpleNamespace(costs={"decoder.0.cross.0": 0.1})
+    assert len(list_caveats(None)) == 1 and len(list_caveats(unmeasured)) == 2
+    assert not any("removal" in text or "Removing" in text for text in list_caveats(unmeasured))
+    assert sum("removal" in text or "Removing" in text for text in list_caveats(measured)) == 2

@@ -1,5 +1,6 @@
 """Same sense or not: read by offsets, judged with thresholds that were chosen elsewhere, by runs of every kind."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,13 @@ import torch
 
 import regard
 from regard.baselines.word2vec import Word2Vec
+from regard.display.views.senses import select_occurrences
 from regard.errors import ConfigError, FormatError, RegardError
 from regard.formats.word_pairs import WordInSentence, read_word_pairs
 from regard.inspection.word_states import WordReader, name_layers
+from regard.jobs.look.senses import Occurrence
 from regard.jobs.senses.open_reader import open_word_reader
+from regard.jobs.senses.page import describe_senses, list_sections, write_senses_page
 from regard.run import Run
 
 SENTENCES = [
@@ -142,8 +146,6 @@ def test_word2vec_has_one_vector_for_each_form_and_the_same_in_every_run():
 def test_the_page_puts_static_beside_contextual_vectors(readers, run_of, tmp_path: Path):
     lines = [f"{sense}\t{SENTENCES[i]}" for i, sense in enumerate("abba")]
     (tmp_path / "dog.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    from regard.jobs.senses.page import write_senses_page
-
     for task in ("causal-lm", "masked-lm"):
         analysis = regard.senses(run_of(task).folder, "dog", tmp_path / "dog.tsv")
         static = analysis.layers[0]
@@ -151,5 +153,28 @@ def test_the_page_puts_static_beside_contextual_vectors(readers, run_of, tmp_pat
         assert analysis.layers[-1].same_sense_cosine < 1
         write_senses_page(analysis, tmp_path / "dog.html")
         page = (tmp_path / "dog.html").read_text(encoding="utf-8")
+        assert all(name not in page for name in ("self_similarity", "nan", "None")), "names of the code"
+        assert list(list_sections(analysis)[-1].parts[0].table["sense"]) == list("abba")
         assert "Static beside contextual" in page and "How far apart the senses are" in page
         assert ("reads from left to right" in page) == (task == "causal-lm")
+
+
+def test_the_verdict_is_about_the_layer_that_the_p_value_is_about(readers, run_of, tmp_path: Path):
+    """The embeddings with positions are not contextual, and yet they may separate senses best."""
+    lines = [f"{sense}\t{SENTENCES[i]}" for i, sense in enumerate("abba")]
+    (tmp_path / "dog.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    analysis = regard.senses(run_of("masked-lm").folder, "dog", tmp_path / "dog.tsv")
+    assert all(one.layer.startswith("layer") for one in analysis.contextual_layers)
+    aucs = {"with position": 0.9}
+    layers = [dataclasses.replace(one, sense_auc=aucs.get(one.layer, 0.6)) for one in analysis.layers]
+    found, not_found = (
+        describe_senses(dataclasses.replace(analysis, layers=layers, sense_p_value=p)) for p in (0.01, 0.4)
+    )
+    assert "farthest apart in the embeddings with positions" in found and "and no other word" in found
+    assert "0.90 in the embeddings with positions" in not_found
+
+
+def test_the_sentences_of_every_sense_are_shown():
+    occurrences = [Occurrence(f"s{n}", "ab"[n >= 10], 0) for n in range(20)]
+    shown = select_occurrences(occurrences)
+    assert [one.sense for one in shown] == ["a"] * 4 + ["b"] * 4 and [one.sentence for one in shown][:2] == ["s0", "s1"]

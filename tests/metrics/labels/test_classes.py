@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from regard.errors import DataError
 from regard.metrics.intervals import PERCENT, Spread, jackknife_interval
-from regard.metrics.labels import CLASS_MEASURES, count_confusion, flat_measure, score_classes
-from regard.metrics.labels.classes import SignedPercentScale, class_f1, class_precision, class_recall
+from regard.metrics.labels import CLASS_MEASURES, count_confusion, flat_measure, score_classes, score_parts
+from regard.metrics.labels.classes import SignedPercentScale, class_f1, class_recall
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed (extra `tune`)")
 GOLD, PREDICTED = list("0001122221"), list("0011122020")
@@ -69,8 +69,10 @@ def test_classes_alone_are_those_of_scikit_learn(pairs):
     gold, predicted = ([pair[side] for pair in pairs] for side in (0, 1))
     matrix = count_confusion(gold, predicted).matrix
     expected = sklearn_metrics.precision_recall_fscore_support(gold, predicted, zero_division=0)
-    for measure, values in zip((class_precision, class_recall, class_f1), expected, strict=False):
-        assert measure(matrix) == pytest.approx(values)
+    assert class_recall(matrix) == pytest.approx(expected[1]) and class_f1(matrix) == pytest.approx(expected[2])
+    parts = score_parts([(label,) for label in gold], [(label,) for label in predicted])
+    for name, values in zip(("precision", "recall", "f1"), expected, strict=False):
+        assert [getattr(one, name) or 0 for one in parts] == pytest.approx(100 * values)
 
 
 @pytest.mark.parametrize("name", CLASS_MEASURES)

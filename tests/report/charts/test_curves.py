@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 
 from regard.errors import RegardError
-from regard.report import Chart, Figure, Table, bar_chart, heatmap_chart, histogram, line_chart
+from regard.report import Chart, Figure, Table, ValueAxis, bar_chart, heatmap_chart, histogram, line_chart
 
 NASTY = ["<b>&\"'", "▁Haus", "😀", "", "a\u2028b", "שלום", "same", "same", "]]>", "${x}", "\\u0041", 'id="k"']
 
@@ -241,3 +241,28 @@ def test_a_name_that_cannot_be_a_file_is_refused():
 def test_a_broken_spec_is_named_in_the_error():
     with pytest.raises(RegardError, match="chart 'bad' could not be drawn"):
         Chart("bad", "t", {"mark": "nothing"}).to_svg()
+
+
+def test_bars_of_a_scale_do_not_fill_it_because_they_are_the_longest():
+    table = Table({"system": ["a", "b"], "F1": [20.0, 10.0]})
+    domains = [
+        layer["encoding"]["y"]["scale"].get("domain")
+        for axis in (ValueAxis("F1", (0.0, 100.0)), "F1")
+        for layer in bar_chart(table, "system", "F1", title="T", x_title="", y_title=axis).spec["layer"]
+    ]
+    assert domains == [[0.0, 100.0]] * 2 + [None] * 2
+
+
+def test_between_two_steps_there_is_no_tick():
+    def tick_step(steps: list[float]) -> object:
+        table = Table({"step": steps, "loss": [2.0, 1.0]})
+        chart = line_chart(table, "step", "loss", title="T", x_title="step", y_title="nats")
+        return chart.spec["layer"][0]["encoding"]["x"]["axis"].get("tickMinStep")
+
+    assert tick_step([1, 2]) == 1 and tick_step([0.5, 1]) is None
+
+
+def test_values_that_are_all_equal_are_drawn_above_nought():
+    table = Table({"step": [1, 2], "F1": [0.0, 0.0]})
+    chart = line_chart(table, "step", "F1", title="T", x_title="step", y_title="F1")
+    assert chart.spec["layer"][0]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]

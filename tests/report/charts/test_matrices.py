@@ -57,3 +57,9 @@ def test_a_cell_without_a_value_is_grey_and_every_title_is_there():
 def test_tiles_that_do_not_fit_are_told(lines, match):
     with pytest.raises(RegardError, match=match):
         matrix_grid("t", lines)
+
+
+def test_weights_have_a_scale_from_nought_that_says_what_they_are():
+    weights = MatrixPanel("head", ((0.25, 0.75),), range(1), range(2), "query", "key", 1.0, "weight", signed=False)
+    chart = matrix_grid("t", [[weights]])
+    assert scales(chart.spec) == [[0, 1.0]] and ">weight<" in chart.to_svg() and ">-1<" not in chart.to_svg()

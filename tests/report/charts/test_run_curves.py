@@ -174,6 +174,14 @@ def test_a_system_without_scores_has_no_median():
     assert texts == ["median 50"]
 
 
+def test_values_that_are_no_percentages_have_bins_of_their_own():
+    table = Table({"bits": [2.0, 2.5, 4.0], "run": ["a", "a", "a"]})
+    chart = stacked_histograms(table, "bits", "run", title="H", x_title="bits", units="documents", limits=None)
+    bins = [row for row in chart.spec["datasets"]["bins"] if "a" in row]
+    assert bins[0]["a"] == 2.0 and bins[-1]["b"] >= 4.0 and sum(row["n"] > 0 for row in bins) == 3
+    assert chart.spec["title"]["subtitle"] == ["in percent of the documents"]
+
+
 def test_nothing_to_draw_is_said():
     empty = Table({"x": [1], "y": [None], "run": ["a"]})
     with pytest.raises(RegardError, match="no finite point"):

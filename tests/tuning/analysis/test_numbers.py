@@ -164,13 +164,13 @@ def recommendation(*rows: TrialResult) -> str:
 
 def test_a_cheaper_trial_is_recommended_where_it_is_clearly_cheaper():
     text = recommendation(priced(1, 30.0, 10_000_000), priced(2, 29.0, 8_900_000))
-    assert "For quality, choose set 1: dev BLEU 30.000, 10.0 million parameters, 2.0 minutes of training." in text
-    assert "For size, choose set 2, the smallest: dev BLEU 29.000, 1.00 worse, 8.9 million" in text
+    assert "For quality, choose set 1: dev BLEU 30.00, 10.0 million parameters, 2.0 minutes of training." in text
+    assert "For size, choose set 2, the smallest: dev BLEU 29.00, 1.00 worse, 8.9 million" in text
     close = recommendation(priced(1, 30.0, 10_000_000), priced(2, 29.0, 9_100_000))
     assert "No trial is clearly smaller, so choose it for size as well." in close
     assert "speed" not in text  # no time of decoding is known
     fast = recommendation(priced(1, 30.0, 10, 0.01), priced(2, 29.996, 10, 0.002))
-    assert "For speed, choose set 2, the fastest to translate: dev BLEU 29.996, no worse" in fast
+    assert "For speed, choose set 2, the fastest to translate: dev BLEU 30.00, no worse" in fast
     assert "2.0 ms to translate a sentence" in fast
 
 
@@ -185,7 +185,7 @@ def test_a_trial_that_is_as_good_is_recommended_before_one_that_is_worse():
     rows = priced(1, 30.0, 10_000_000, 0.01), priced(2, 29.5, 8_000_000, 0.02), priced(3, 20.0, 1_000_000, 0.0095)
     tests = {n: PairedTestResult("BLEU", 29.0, p, "s", -1.0) for n, p in ((2, 0.6), (3, 0.0001))}
     text = recommend_trials(replace(analysis_of(*rows), tests=tests))
-    assert "For size, choose set 2: dev BLEU 29.500, no significant difference in" in text
+    assert "For size, choose set 2: dev BLEU 29.50, no significant difference in" in text
     assert "No trial is clearly faster, so choose it for speed as well." in text
     assert recommend_trials(analysis_of(rows[0])).count("choose") == 1, "one trial is the only choice"
     unknown = recommendation(priced(1, 30.0, 10_000_000), priced(2, 29.0, 9_900_000, 0.01))
@@ -235,7 +235,7 @@ def test_trials_are_ranked_by_their_metric():
 
 def test_scores_are_said_with_what_is_known_of_their_spread():
     one = analysis_of(result(1, 20.0))
-    assert format_score(one, result(1, 20.0)) == "dev BLEU 20.000"
+    assert format_score(one, result(1, 20.0)) == "dev BLEU 20.00"
     seeded = result(1, 20.0, seeds=(-1.0, 0.0, 1.0))
     assert format_score(analysis_of(seeded), seeded) == "dev BLEU 20.00 ± 1.00 over 3 seeds"
     summary = replace(seeded.seed_summaries[0], scores={"bleu": {"value": 1.0, "low": 18.0, "high": 23.0}})

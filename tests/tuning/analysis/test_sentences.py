@@ -41,12 +41,16 @@ def test_the_best_and_the_last_are_named_with_their_distance():
     waiting = replace(result(4, 1.0), state="waiting", value=None)
     text = summarize_trials(analysis_of(*rows, waiting))
     assert text == (
-        "4 trials: 2 complete, 1 failed, 1 not started. Best on dev: set 2 with dev BLEU 23.500; the last of the "
-        "ranking is set 1 with dev BLEU 20.000, 3.50 worse."
+        "Best on dev: set 2 with dev BLEU 23.50; the last of the ranking is set 1 with dev BLEU 20.00, 3.50 worse. "
+        "4 trials: 2 complete, 1 failed, 1 not started."
     )
-    assert "Best on dev: set 1 with dev loss 20.000" in summarize_trials(by_loss(*rows[:2]))
-    assert summarize_trials(analysis_of(result(1, 20.0), result(2, 20.001))).endswith("have the same score.")
-    assert summarize_trials(analysis_of(result(1, 20.0))).endswith("with dev BLEU 20.000.")
+    assert "Best on dev: set 1 with dev loss 20.00;" in summarize_trials(by_loss(*rows[:2]))
+    assert summarize_trials(analysis_of(result(1, 20.0), result(2, 20.001))).endswith(
+        "have the same score. 2 trials: 2 complete."
+    )
+    assert (
+        summarize_trials(analysis_of(result(1, 20.0))) == "Best on dev: set 1 with dev BLEU 20.00. 1 trial: 1 complete."
+    )
     assert describe_failures(analysis_of(*rows)) == "Set 3 failed: no memory"
 
 

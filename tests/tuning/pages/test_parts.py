@@ -159,14 +159,15 @@ def test_costs_are_rounded_and_absent_where_they_are_not_known(comparison: Compa
 
 def test_systems_that_have_collapsed_are_named_and_not_tested(comparison: Comparison):
     texts = page._describe_systems(comparison)
-    assert texts[0].startswith("Highest BLEU: good, BLEU 100.00") and len(texts) == 4
+    assert texts[0].startswith("good has the highest BLEU on 13 sentences: 100.0,") and len(texts) == 4
     assert texts[2] == "same against base: BLEU +0.00, chrF2 +0.00, TER +0.00, the same translations."
     broken = [system(name, summary=make_summary({}, 3.0, True)) for name in ("base", "good")]
-    assert page._describe_systems(replace(comparison, systems=broken)) == [
+    first, *others = page._describe_systems(replace(comparison, systems=broken))
+    assert first.startswith("No system translates") and others == [
         f"{one.name} has collapsed: {one.collapse_reason}. It is not ranked." for one in broken
     ]
     mixed = page._describe_systems(replace(comparison, systems=[comparison.systems[0], broken[1]]))
-    assert mixed[1].startswith("Highest BLEU: base,") and len(mixed) == 2
+    assert mixed[0].startswith("base is the only system that translates: BLEU ") and len(mixed) == 2
     assert run_parts.draw_run_costs(broken, {one.name: one.evaluation.scores["bleu"] for one in broken}) == []
 
 

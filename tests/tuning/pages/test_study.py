@@ -236,7 +236,11 @@ def analysis_of(*results: TrialResult, **more) -> StudyAnalysis:
 
 def test_significant_differences_and_noise_are_told_apart():
     tests = {1: Significance("BLEU", 20.0, 0.001, "s", -5.0), 2: Significance("BLEU", 24.8, 0.4, "s", -0.2)}
-    text = " ".join(describe_study(analysis_of(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests)))
+    first, *others = describe_study(analysis_of(result(1, 20.0), result(2, 24.8), result(3, 25.0), tests=tests))
+    assert first.startswith("Best on dev: set 3 with dev BLEU 25.00, no significant difference from the next, set 2;")
+    text = " ".join(others)
+    of_two = describe_study(analysis_of(result(1, 20.0), result(2, 25.0), tests={1: tests[1]}))[0]
+    assert "the last of the ranking is set 1 with dev BLEU 20.00, 5.00 worse, which is significant." in of_two
     assert "significantly different from set 3 (paired bootstrap): set 1 (-5.0, p = 0.001)" in text
     assert (
         "Not significant on these sentences: the difference in BLEU between set 3 and set 2 (-0.2, p = 0.400)" in text

@@ -8,9 +8,9 @@ import pytest
 from lxml import html
 
 import regard
-from regard.jobs.tasks.classification.report import tabulate_classes
 from regard.jobs.tasks.comparison import TaskComparison
-from regard.metrics.labels import count_confusion
+from regard.jobs.tasks.reporting.part_scores import tabulate_parts
+from regard.metrics.labels import count_confusion, score_parts
 from regard.tuning.pages import task_comparison as page
 from regard.tuning.pages.task_comparison import (
     MAX_CONFUSION_CLASSES,
@@ -43,9 +43,9 @@ def written(comparison: TaskComparison, tmp_path_factory) -> Path:
 
 
 def test_each_class_has_its_precision_and_its_recall():
-    table = tabulate_classes(count_confusion(list("aaabbbbbcc"), list("aabbbbbbaa")))
+    table = tabulate_parts(score_parts(list("aaabbbbbcc"), list("aabbbbbbaa")), "class", "texts")
     assert list(table["class"]) == ["a", "b", "c"]
-    assert list(table["precision"]) == [50.0, 83.3, 0.0] and list(table["recall"]) == [66.7, 100.0, 0.0]
+    assert list(table["precision"]) == [50.0, 83.3, None] and list(table["recall"]) == [66.7, 100.0, 0.0]
     assert list(table["F1"]) == [57.1, 90.9, 0.0]
     assert list(table["texts"]) == [3, 5, 2] and list(table["predicted"]) == [4, 6, 0]
 

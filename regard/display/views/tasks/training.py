@@ -12,10 +12,11 @@ from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.jobs.train.events import TrainingFinished
 from regard.metrics import Score
+from regard.report.text import MISSING, shorten
 
 COLUMNS = (Column("system", wraps=True), Column("metric"), Column("score", right=True), Column("95% interval"))
 
-SHOWN_MISTAKES, MAX_CELL = 5, 200
+SHOWN_MISTAKES, MAX_CELL, MIN_WRAPPED = 5, 200, 24
 
 
 def format_task_training(event: TrainingFinished, ends: dict[str, str], width: int, verbose: bool) -> list[str]:
@@ -51,14 +52,15 @@ def _format_mistakes(result: TaskFileEvaluation, width: int) -> list[str]:
     rows = list(result.mistakes.rows())[:SHOWN_MISTAKES]
     if not rows:
         return []
-    columns = [Column(name, wraps=name == next(iter(rows[0]))) for name in rows[0]]
     cells = [[_format_cell(value) for value in row.values()] for row in rows]
+    lengths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    columns = [Column(name, wraps=length > MIN_WRAPPED) for name, length in zip(rows[0], lengths, strict=True)]
     return ["", "Worst mistakes:", *format_table(columns, cells, width)]
 
 
 def _format_cell(value: object) -> str:
-    text = f"{value:.2f}" if isinstance(value, float) else str(value)
-    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
+    text = MISSING if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+    return shorten(text, MAX_CELL)
 
 
 def format_task_scores(evaluation: Any, width: int, verbose: bool) -> list[str]:
@@ -74,4 +76,4 @@ def format_task_scores(evaluation: Any, width: int, verbose: bool) -> list[str]:
 
 
 def _make_row(system: str, score: Score) -> list[str]:
-    return [system, score.name, f"{score.value:.2f}", score.format_interval()]
+    return [system, score.name, f"{score.value:.{score.digits}f}", score.format_interval(score.digits)]

@@ -9,9 +9,10 @@ from regard.config import Config
 from regard.errors import DataError
 from regard.formats.labeled import LabeledText, read_labeled_texts, read_predictions
 from regard.jobs.tasks.classification.prepare import column_names
-from regard.jobs.tasks.classification.report import tabulate_classes
 from regard.jobs.tasks.comparison import ComparedSystem, TaskComparison, compare_with_first, name_set, require_length
 from regard.jobs.tasks.registry import open_predictor
+from regard.jobs.tasks.reporting.part_scores import tabulate_parts
+from regard.metrics.labels import score_parts
 from regard.progress import track
 from regard.run import Run
 from regard.tasks.classify.classifier import Classifier
@@ -34,7 +35,7 @@ def compare_classifiers(
     }
     gold, shown = [example.labels for example in examples], list(map(describe_text, examples))
     scoring = label_scoring(gold, list(answers.values()))
-    compared = [_score(name, systems[name], answers[name], shown, scoring) for name in track(answers, "scoring")]
+    compared = [_score(name, systems[name], answers[name], shown, scoring, gold) for name in track(answers, "scoring")]
     return TaskComparison(
         name_set(files),
         shown,
@@ -43,7 +44,7 @@ def compare_classifiers(
         "macro_f1" if "macro_f1" in compared[0].scores else "f1",  # accuracy hides rare classes
         "texts",
         compare_with_first(compared),
-        "Classes",
+        "Classes" if compared[0].confusion else "Labels",
         _describe_majority(gold) if compared[0].confusion else (),
     )
 
@@ -59,7 +60,12 @@ def _classify(folder: Path, examples: Sequence[LabeledText], device: str) -> lis
 
 
 def _score(
-    name: str, path: Path, answers: Sequence[Answer], texts: Sequence[str], scoring: AnswerScoring
+    name: str,
+    path: Path,
+    answers: Sequence[Answer],
+    texts: Sequence[str],
+    scoring: AnswerScoring,
+    gold: Sequence[Answer],
 ) -> ComparedSystem:
     scored = scoring.score(answers)
     return ComparedSystem(
@@ -69,7 +75,7 @@ def _score(
         scoring.count(scored, texts, answers, "texts"),
         Run(path) if path.is_dir() else None,
         scored.confusion,
-        tabulate_classes(scored.confusion) if scored.confusion else None,
+        tabulate_parts(score_parts(gold, answers), "class" if scored.confusion else "label", "texts"),
     )
 
 

@@ -9,7 +9,7 @@ from regard.baselines import LABEL_OPPONENTS, OpponentPredictions, OpponentResul
 from regard.baselines.scoring import label_scoring
 from regard.formats.labeled import LabeledText
 from regard.metrics import Score
-from regard.metrics.labels import Confusion
+from regard.metrics.labels import Confusion, PartScores, score_parts
 from regard.metrics.labels.calibration import (
     ReliabilityBin,
     expected_calibration_error,
@@ -47,6 +47,10 @@ class ClassificationEvaluation:
     """Where every text has one label."""
     reliability: tuple[ReliabilityBin, ...]
     opponents: tuple[OpponentResult, ...] = ()
+
+    def score_labels(self) -> tuple[PartScores, ...]:
+        """Precision, recall and F1 of every label."""
+        return score_parts([one.example.labels for one in self.texts], [one.prediction.labels for one in self.texts])
 
     def describe_failure(self) -> str:
         """Why the classifier does not work: it is no better than the most frequent label; empty if it does."""

@@ -18,7 +18,9 @@ COLUMNS = ("text", "label", "prediction", "probability", "correct")
 
 def write_classification(run: Run, name: str, evaluation: ClassificationEvaluation, files: Sequence[str] = ()) -> None:
     """Write the scores of a set, a row for each text and, where texts have one label, the confusion matrix."""
-    write_label_scores(run, name, evaluation, [*map(_list_cells, evaluation.texts)], COLUMNS, files)
+    rows = [*map(_list_cells, evaluation.texts)]
+    labels = {one.name: one.as_dict() for one in evaluation.score_labels()}
+    write_label_scores(run, name, evaluation, rows, COLUMNS, files, {"labels": labels})
     if evaluation.confusion is not None:
         write_text(run.confusion(name), format_confusion(evaluation))
 

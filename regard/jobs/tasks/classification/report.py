@@ -1,68 +1,97 @@
 """The report of a classifier, report.html: the verdict, scores beside opponents, classes, mistakes and curves."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
+from regard.formats.labeled import LabeledText
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
-from regard.jobs.tasks.reporting.example_section import ExampleSection
+from regard.jobs.tasks.reporting.part_scores import describe_parts, describe_unknown, tabulate_parts
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
-from regard.metrics.labels import Confusion, class_f1, class_precision, class_recall
-from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, heatmap_chart, line_chart
+from regard.metrics.labels import Confusion
+from regard.report import (
+    Chart,
+    Figure,
+    PagePart,
+    Paragraph,
+    Section,
+    Table,
+    TableView,
+    Value,
+    heatmap_chart,
+    line_chart,
+)
 from regard.run import Run
 
 MAX_MISTAKES = 20
+NO_LABEL = "no label"
+MAX_CONFUSIONS, MIN_LISTED_CLASSES = 10, 8
 MAX_MATRIX_CLASSES = 40  # of a picture that can still be read; the CSV file has all
 
 
 def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, epochs: float) -> None:
     """Draw every chart into charts/, and all of them into one offline page."""
     figures = [*draw_confusion(evaluation), *draw_reliability(evaluation)]
-    classes = [TableView(tabulate_classes(evaluation.confusion))] if evaluation.confusion is not None else []
-    sections = [
-        Section("Classes", [*classes, *map(Figure, figures)]),
-        Section("Most confident mistakes", [Paragraph(_MISTAKES), TableView(tabulate_mistakes(evaluation))]),
-    ]
-    subtitle = f"{len(evaluation.texts):,} texts of {set_name}"
-    write_task_report(run, evaluation, TaskReport(subtitle, ("accuracy", "macro_f1"), sections, figures), epochs)
-
-
-_MISTAKES = "Texts whose prediction was wrong and sure of itself: label errors are likely among them."
-
-
-def tabulate_classes(confusion: Confusion) -> Table:
-    """Precision, recall, F1 of every class, and how often it occurs and is predicted."""
-    matrix = confusion.matrix
-    scores = (class_precision(matrix), class_recall(matrix), class_f1(matrix))
-    counts = (matrix.sum(axis=1), matrix.sum(axis=0))
-    columns = [*(np.round(100 * values, 1).tolist() for values in scores), *(values.tolist() for values in counts)]
-    return Table.from_rows(
-        {"class": label, "precision": p, "recall": r, "F1": f, "texts": int(gold), "predicted": int(predicted)}
-        for label, p, r, f, gold, predicted in zip(confusion.classes, *columns, strict=True)
+    has_one_label = evaluation.confusion is not None
+    title, noun = ("Classes", "class") if has_one_label else ("Labels", "label")
+    parts = evaluation.score_labels()
+    notes = filter(None, [describe_parts(parts, title.lower()), describe_unknown(parts)])
+    tables: list[PagePart] = [*map(Paragraph, notes), TableView(tabulate_parts(parts, noun, "texts"))] if parts else []
+    confused = tabulate_confusions(evaluation.confusion) if evaluation.confusion is not None else None
+    confusions: list[PagePart] = [TableView(confused, _CONFUSIONS)] if confused is not None and len(confused) else []
+    mistakes = tabulate_mistakes(evaluation)
+    shown: list[PagePart] = (
+        [Paragraph(_MISTAKES), TableView(mistakes)] if len(mistakes) else [Paragraph("No prediction was wrong.")]
     )
+    sections = [
+        Section(title, [*tables, *confusions, *map(Figure, figures)]),
+        Section("Most confident mistakes", shown),
+    ]
+    are_pairs = any(one.example.text_pair is not None for one in evaluation.texts)
+    subtitle = f"{len(evaluation.texts):,} {'pairs of texts' if are_pairs else 'texts'} of {set_name}"
+    measures = ("accuracy", "macro_f1") if has_one_label else ("f1", "precision", "recall")
+    write_task_report(run, evaluation, TaskReport(subtitle, measures, sections, figures), epochs)
 
 
-def show_class_scores(confusions: Mapping[str, Confusion], set_name: str) -> ExampleSection:
-    """F1 of every class by each of several classifiers."""
-    classes = sorted({name for confusion in confusions.values() for name in confusion.classes})
-    columns: dict[str, list[Value]] = {"class": list(classes)}
-    for run, confusion in confusions.items():
-        scores = dict(zip(confusion.classes, np.round(100 * class_f1(confusion.matrix), 1).tolist(), strict=True))
-        columns[run] = [scores.get(name) for name in classes]
-    return ExampleSection("Classes", table=Table(columns), note=f"F1 of each class on {set_name}, best trials first.")
+_CONFUSIONS = "The most frequent confusions: texts of a class that are predicted as another."
+_MISTAKES = "Wrong predictions, the most probable first: label errors are likely among them."
 
 
 def tabulate_mistakes(evaluation: ClassificationEvaluation) -> Table:
-    """The wrong predictions, the most probable first."""
+    """The wrong predictions, the most probable first; of a pair, both texts."""
     wrong = sorted((t for t in evaluation.texts if not t.is_correct), key=lambda t: -t.prediction.probability)
     return Table.from_rows(
         {
-            "text": text.example.text,
-            "label": ", ".join(text.example.labels),
-            "prediction": text.prediction.label,
+            **_name_texts(text.example),
+            "label": ", ".join(text.example.labels) or NO_LABEL,
+            "prediction": text.prediction.label or NO_LABEL,
             "probability": text.prediction.probability,
         }
         for text in wrong[:MAX_MISTAKES]
+    )
+
+
+def _name_texts(example: LabeledText) -> dict[str, Value]:
+    return (
+        {"text": example.text}
+        if example.text_pair is None
+        else {"first text": example.text, "second text": example.text_pair}
+    )
+
+
+def tabulate_confusions(confusion: Confusion) -> Table:
+    """The cells beside the diagonal with most texts, where a picture of all classes would hide them."""
+    if len(confusion.classes) < MIN_LISTED_CLASSES:
+        return Table({})
+    errors = confusion.matrix - np.diag(np.diagonal(confusion.matrix))
+    order = np.argsort(-errors, axis=None, kind="stable")[:MAX_CONFUSIONS]
+    cells = [(int(n), *divmod(int(cell), len(errors))) for cell in order if (n := errors.flat[cell])]
+    return Table.from_rows(
+        {
+            "class": confusion.classes[row],
+            "prediction": confusion.classes[column],
+            "texts": count,
+            "of the class": f"{count / confusion.matrix[row].sum():.0%}",
+        }
+        for count, row, column in cells
     )
 
 
@@ -88,7 +117,8 @@ def draw_confusion(evaluation: ClassificationEvaluation) -> list[Chart]:
         column_title="prediction",
         value_title="share",
     )
-    return [chart.with_name("confusion")]
+    rest = "the rest of a row is predicted as classes that are not shown" if part else ""
+    return [chart.with_note(rest).with_name("confusion")]
 
 
 def draw_reliability(evaluation: ClassificationEvaluation) -> list[Chart]:

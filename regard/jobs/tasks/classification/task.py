@@ -28,7 +28,7 @@ from regard.jobs.tasks.classification.inputs import classifies_pairs
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
-from regard.metrics.labels import count_confusion
+from regard.metrics.labels import score_parts
 from regard.metrics.labels.calibration import fit_temperature, fit_thresholds
 from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 
 METRICS = {
-    "accuracy": TaskMetric("accuracy", checkpoint_metric="accuracy", substitutes=("f1",)),
-    "macro_f1": TaskMetric("macro-F1", checkpoint_metric="macro_f1", substitutes=("f1",)),
+    "accuracy": TaskMetric("accuracy", digits=1, checkpoint_metric="accuracy", substitutes=("f1",)),
+    "macro_f1": TaskMetric("macro-F1", digits=1, checkpoint_metric="macro_f1", substitutes=("f1",)),
     "loss": LOSS,
 }
 """Where texts may have several labels, F1 stands in for accuracy and macro-F1."""
@@ -218,15 +218,14 @@ class ClassifyTask(SingleTextTask):
         return stored.count(metric) if stored else None
 
     def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None":
-        from regard.jobs.tasks.classification.report import show_class_scores  # draws
+        from regard.jobs.tasks.reporting.part_scores import show_part_scores  # draws
 
         stored = {name: self._read_stored(run, set_name) for name, run in runs.items()}
-        confusions = {
-            name: count_confusion([label for (label,) in one.gold], [label for (label,) in one.predicted])
-            for name, one in stored.items()
-            if one and all(len(labels) == 1 for labels in (*one.gold, *one.predicted))
-        }
-        return show_class_scores(confusions, set_name) if confusions else None
+        parts = {name: score_parts(one.gold, one.predicted) for name, one in stored.items() if one}
+        if not parts:
+            return None
+        several = any(self.read_labels(run).multi_label for run in runs.values())
+        return show_part_scores(parts, *(("label", "labels") if several else ("class", "classes")), set_name)
 
     def compare(
         self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str

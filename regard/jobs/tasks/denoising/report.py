@@ -3,6 +3,7 @@
 from regard.jobs.tasks.denoising.evaluation import DenoisingEvaluation
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.report import Paragraph, Section, Table, TableView
+from regard.report.text import shorten
 from regard.run import Run
 
 MAX_TEXTS = 10
@@ -22,9 +23,9 @@ def tabulate_passages(evaluation: DenoisingEvaluation) -> Table:
     searched = [one for one in evaluation.passages if one.num_searched][:MAX_TEXTS]
     return Table.from_rows(
         {
-            "with masks": one.noisy[:MAX_CHARACTERS],
-            "restored": one.restored[:MAX_CHARACTERS],
-            "original": one.text[:MAX_CHARACTERS],
+            "with masks": shorten(one.noisy, MAX_CHARACTERS),
+            "restored": shorten(one.restored, MAX_CHARACTERS),
+            "original": shorten(one.text, MAX_CHARACTERS),
             "hidden tokens": one.num_hidden,
             "of them restored": one.num_restored,
         }

@@ -63,7 +63,7 @@ TARGETS = (*TOKENIZATION_SETTINGS, *NOISE_SETTINGS)
 """What decides which tokens of dev are targets."""
 METRICS = {
     "loss": replace(LOSS, bound_to=TARGETS),
-    "restored": TaskMetric("hidden tokens restored", bound_to=TARGETS),
+    "restored": TaskMetric("hidden tokens restored", digits=1, bound_to=TARGETS),
 }
 
 

@@ -65,18 +65,26 @@ def draw_cosines(evaluation: EmbeddingEvaluation) -> Chart:
     rows: list[dict[str, Value]] = []
     for number in np.unique(bins).tolist():
         members = cosines[bins == number]
-        values = {"mean": members.mean(), "10 %": np.quantile(members, 0.1), "90 %": np.quantile(members, 0.9)}
+        values = {
+            "mean": members.mean(),
+            "10th percentile": np.quantile(members, 0.1),
+            "90th percentile": np.quantile(members, 0.9),
+        }
         middle = float((edges[number] + edges[number + 1]) / 2)
         rows += [{"similarity": middle, "cosine": float(value), "of pairs": name} for name, value in values.items()]
-    return line_chart(
-        Table.from_rows(rows),
-        "similarity",
-        "cosine",
-        "of pairs",
-        title="Cosine by similarity",
-        x_title="similarity",
-        y_title="cosine",
-    ).with_name("cosines")
+    return (
+        line_chart(
+            Table.from_rows(rows),
+            "similarity",
+            "cosine",
+            "of pairs",
+            title="Cosine by similarity",
+            x_title="similarity",
+            y_title="cosine",
+        )
+        .with_note(f"of the pairs of a similarity, in {NUM_BINS} bins")
+        .with_name("cosines")
+    )
 
 
 def draw_recall(evaluation: EmbeddingEvaluation) -> Chart:

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from regard.report import Table
 
 METRICS = {
-    RETRIEVAL_METRIC: TaskMetric("MRR", substitutes=(SIMILARITY_METRIC,)),
-    SIMILARITY_METRIC: TaskMetric("Spearman", substitutes=(RETRIEVAL_METRIC,)),
+    RETRIEVAL_METRIC: TaskMetric("MRR", digits=1, substitutes=(SIMILARITY_METRIC,)),
+    SIMILARITY_METRIC: TaskMetric("Spearman", digits=1, substitutes=(RETRIEVAL_METRIC,)),
     "loss": replace(LOSS, bound_to=("embed.batch_rows", "embed.temperature", "embed.both_directions")),
 }
 """Dev has one of the first two, which also selects checkpoints unless `train.metric` is set."""

@@ -46,7 +46,7 @@ TARGETS = (*TOKENIZATION_SETTINGS, *MASK_SETTINGS)
 """What decides which tokens of dev are masked."""
 METRICS = {
     "loss": replace(LOSS, name="loss of masked tokens", bound_to=TARGETS),
-    "accuracy": TaskMetric("accuracy", validated_as="accuracy", bound_to=TARGETS),
+    "accuracy": TaskMetric("accuracy", digits=1, validated_as="accuracy", bound_to=TARGETS),
 }
 
 

@@ -10,7 +10,9 @@ from regard.jobs.tasks.language.samples import OPTIONS, sample_continuations, sa
 from regard.jobs.tasks.language.task import LanguageTask
 from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
+from regard.metrics.score import limits_of
 from regard.report import Paragraph, Section, Table, TableView, stacked_histograms
+from regard.report.text import shorten
 from regard.run import Run
 from regard.tasks.generate import LanguageModel
 from regard.tasks.masked_lm.filler import MaskFiller
@@ -60,7 +62,15 @@ def show_distributions(task: LanguageTask, runs: Mapping[str, Run], set_name: st
         for value in (np.array(one.answers, np.float64) / one.counts.sizes).tolist()
     )
     title = f"{first.name[:1].upper()}{first.name[1:]} of each of the {first.num_examples} {first.units} of {set_name}"
-    chart = stacked_histograms(Table.from_rows(rows), "value", "run", title=title, x_title=first.name)
+    chart = stacked_histograms(
+        Table.from_rows(rows),
+        "value",
+        "run",
+        title=title,
+        x_title=first.name,
+        units=first.units,
+        limits=limits_of(first.name),
+    )
     return ExampleSection(first.units.capitalize(), [chart.with_name("examples")])
 
 
@@ -68,6 +78,6 @@ def tabulate_hardest(evaluation: LanguageEvaluation) -> Table:
     """The segments with the most bits per byte."""
     hardest = sorted(evaluation.segments, key=lambda one: -one.bits / one.num_bytes)[:MAX_TEXTS]
     return Table.from_rows(
-        {"text": one.text[:MAX_CHARACTERS], "bits per byte": one.bits / one.num_bytes, "bytes": one.num_bytes}
+        {"text": shorten(one.text, MAX_CHARACTERS), "bits per byte": one.bits / one.num_bytes, "bytes": one.num_bytes}
         for one in hardest
     )

@@ -71,8 +71,15 @@ def training_facts(run: Run, records: Sequence[Step | Validation], epochs: float
         "parameters": parameters,
         "steps": len(steps),
         "epochs": round(epochs, 2),
-        "minutes of training": round(seconds / 60, 1),
+        **time_of_training(seconds),
     }
+
+
+def time_of_training(seconds: float) -> dict[str, Value]:
+    """Minutes or, of less than one, seconds."""
+    if seconds < 60:
+        return {"seconds of training": round(seconds, 1)}
+    return {"minutes of training": round(seconds / 60, 1)}
 
 
 def flatten_settings(config: Config) -> dict[str, Value]:
@@ -84,5 +91,7 @@ def flatten_settings(config: Config) -> dict[str, Value]:
 
 def _plain_value(value: Any) -> Value:
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        value = ", ".join(map(str, value))
+    if value == "":
+        return None
     return str(value).lower() if isinstance(value, bool) else value

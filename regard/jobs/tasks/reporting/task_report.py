@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from regard.baselines import OpponentResult
-from regard.jobs.evaluate import tabulate_scores
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.reporting.curves import draw_curves, flatten_settings, training_facts
 from regard.jobs.tasks.reporting.score_files import LabelEvaluation
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.metrics import Score
+from regard.metrics.score import format_difference, format_p
 from regard.progress import stage, track
 from regard.report import (
     Chart,
@@ -20,6 +20,7 @@ from regard.report import (
     Section,
     Table,
     TableView,
+    Value,
     render_page,
     write_page,
 )
@@ -59,18 +60,25 @@ def write_task_report(run: Run, evaluation: LabelEvaluation, report: TaskReport,
 def show_scores(evaluation: LabelEvaluation, main_score: str, measures: Sequence[str]) -> list[PagePart]:
     """The verdict, the scores of the model, and those of its opponents."""
     verdict = describe_opponents(evaluation.scores, evaluation.opponents, main_score)
-    parts: list[PagePart] = [Paragraph(verdict), *map(TableView, tabulate_by_digits(evaluation.scores.values()))]
+    parts: list[PagePart] = [
+        Paragraph(verdict[:1].upper() + verdict[1:]),
+        TableView(tabulate_task_scores(evaluation.scores.values())),
+    ]
     if any(one.scores for one in evaluation.opponents):
         parts.append(TableView(tabulate_opponents(evaluation.opponents, measures)))
     return [*parts, *(Paragraph(f"{one.name}: {one.reason}") for one in evaluation.opponents if one.reason)]
 
 
-def tabulate_by_digits(scores: Iterable[Score]) -> list[Table]:
-    """The scores, those with as many decimal places in one table: a column has one format."""
-    by_digits: dict[int, dict[str, Score]] = {}
-    for score in scores:
-        by_digits.setdefault(score.digits, {})[score.name] = score
-    return [tabulate_scores(group) for group in by_digits.values()]
+def tabulate_task_scores(scores: Iterable[Score]) -> Table:
+    """The scores, each with as many decimal places as it has everywhere."""
+    return Table.from_rows(
+        {
+            "metric": f"{score.name} (lower is better)" if score.lower_is_better else score.name,
+            **_format_score(score),
+            "signature": score.signature,
+        }
+        for score in scores
+    )
 
 
 def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[str]) -> Table:
@@ -78,14 +86,19 @@ def tabulate_opponents(opponents: Sequence[OpponentResult], measures: Sequence[s
     return Table.from_rows(
         {
             "opponent": one.name,
-            "measure": one.scores[measure].name,
-            "score": one.scores[measure].value,
-            "95% CI low": one.scores[measure].low,
-            "95% CI high": one.scores[measure].high,
-            "model minus opponent": one.tests[measure].difference if measure in one.tests else None,
-            "p (bootstrap)": one.tests[measure].p_bootstrap if measure in one.tests else None,
+            "metric": one.scores[measure].name,
+            **_format_score(one.scores[measure]),
+            "model minus opponent": format_difference(one.tests[measure].difference, one.scores[measure].digits)
+            if measure in one.tests
+            else "not tested",
+            "p (bootstrap)": format_p(one.tests[measure].p_bootstrap) if measure in one.tests else None,
+            "p (randomization)": format_p(one.tests[measure].p_randomized) if measure in one.tests else None,
         }
         for one in opponents
         for measure in measures
         if measure in one.scores
     )
+
+
+def _format_score(score: Score) -> dict[str, Value]:
+    return {"score": f"{score.value:,.{score.digits}f}", "95% interval": score.format_interval(score.digits)}

@@ -11,7 +11,8 @@ def describe_opponents(scores: Mapping[str, Score], opponents: Sequence[Opponent
     if measure not in scores:
         measure = next(iter(scores))
     main = scores[measure]
-    sentence = f"{main.name} {main.format_margin(main.digits)}"
+    hint = " (lower is better)" if main.lower_is_better else ""
+    sentence = f"{main.name} {main.format_margin(main.digits)}{hint}"
     scored = [one for one in opponents if measure in one.scores]
     if not scored:
         return f"{sentence}."
@@ -24,7 +25,6 @@ def describe_opponents(scores: Mapping[str, Score], opponents: Sequence[Opponent
         return f"{sentence}, {relation} {rival}."
     p = min(1.0, max(test.p_bootstrap, test.p_randomized))
     if p >= 0.05:
-        return f"{sentence}: no significant difference from {rival} (p = {p:.3f})."
-    relation = "significantly above" if test.difference > 0 else "significantly below"
-    hint = ", lower is better" if main.lower_is_better else ""
-    return f"{sentence}: {relation} {rival} (p = {p:.3f}{hint})."
+        return f"{sentence}: no significant difference from {rival}; p = {p:.3f}."
+    relation = "better" if (test.difference > 0) is not main.lower_is_better else "worse"
+    return f"{sentence}: significantly {relation} than {rival}; p = {p:.3f}."

@@ -6,10 +6,11 @@ from regard.jobs.tasks.reporting.example_section import ExampleSection
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.jobs.tasks.summarization.evaluation import ScoredSummary, SummaryEvaluation
 from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, stacked_histograms
+from regard.report.text import shorten
 from regard.run import Run
 
-MAX_MISTAKES, MAX_SAMPLES = 20, 10
-MAX_CHARS = 600
+MAX_MISTAKES, MAX_SAMPLES = 10, 10
+MAX_CHARS = 300
 """Of a document that is shown."""
 
 
@@ -18,7 +19,9 @@ def write_report(run: Run, evaluation: SummaryEvaluation, set_name: str, epochs:
     chart = draw_scores({"this model": [one.values["rouge2"] for one in evaluation.summaries]}, set_name)
     sections = [
         Section("Upper bound", [Paragraph(describe_oracle(evaluation))]),
-        Section("Summaries", [Figure(chart), TableView(_tabulate(evaluation.summaries[:MAX_SAMPLES]))]),
+        Section(
+            "Summaries", [Figure(chart), Paragraph(_SAMPLES), TableView(_tabulate(evaluation.summaries[:MAX_SAMPLES]))]
+        ),
         Section("Worst summaries", [Paragraph(_MISTAKES), TableView(tabulate_mistakes(evaluation))]),
     ]
     subtitle = f"{len(evaluation.summaries):,} documents of {set_name}"
@@ -26,6 +29,7 @@ def write_report(run: Run, evaluation: SummaryEvaluation, set_name: str, epochs:
     write_task_report(run, evaluation, TaskReport(subtitle, measures, sections, [chart]), epochs)
 
 
+_SAMPLES = f"The first {MAX_SAMPLES} documents, not cherry-picked. Several references of one are divided by bars."
 _MISTAKES = "Summaries with the lowest ROUGE-1: they share the fewest words with any reference, and may still be right."
 
 
@@ -44,7 +48,7 @@ def tabulate_mistakes(evaluation: SummaryEvaluation) -> Table:
 def _tabulate(summaries: Sequence[ScoredSummary]) -> Table:
     return Table.from_rows(
         {
-            "document": one.document.text[:MAX_CHARS],
+            "document": shorten(one.document.text, MAX_CHARS),
             "reference": one.reference,
             "summary": one.summary,
             "ROUGE-1": 100 * one.values["rouge1"],
@@ -65,6 +69,7 @@ def draw_scores(values: Mapping[str, Sequence[float]], set_name: str) -> Chart:
         "system",
         title=f"ROUGE-2 of the documents of {set_name}",
         x_title="ROUGE-2 of the document",
+        units="documents",
     ).with_name("rouge2")
 
 

@@ -37,9 +37,9 @@ MAX_LENGTH = 512
 MIN_DISTINCT = 4
 """Documents from which on it tells something that their summaries are the same."""
 METRICS = {
-    "rouge2": TaskMetric("ROUGE-2", checkpoint_metric="rouge2"),
-    "rouge1": TaskMetric("ROUGE-1", checkpoint_metric="rouge1"),
-    "rougeL": TaskMetric("ROUGE-L", checkpoint_metric="rougeL"),
+    "rouge2": TaskMetric("ROUGE-2", digits=1, checkpoint_metric="rouge2"),
+    "rouge1": TaskMetric("ROUGE-1", digits=1, checkpoint_metric="rouge1"),
+    "rougeL": TaskMetric("ROUGE-L", digits=1, checkpoint_metric="rougeL"),
     "loss": replace(LOSS, bound_to=(*TOKENIZATION_SETTINGS, "data.max_length")),
 }
 """Frequent words alone have much of ROUGE-1: the first one is decisive."""

@@ -16,8 +16,8 @@ from regard.jobs.tasks.comparison import (
     require_length,
 )
 from regard.jobs.tasks.registry import open_predictor
+from regard.jobs.tasks.reporting.part_scores import tabulate_parts
 from regard.jobs.tasks.tagging.evaluation import score_types, unify_tags
-from regard.jobs.tasks.tagging.report import tabulate_types
 from regard.progress import track
 from regard.run import Run
 from regard.tasks.tag.tagger import Tagger
@@ -85,12 +85,12 @@ def _score(
     scoring: AnswerScoring,
     gold: Sequence[Answer],
 ) -> ComparedSystem:
-    scored = scoring.score(answers)
+    scored, scheme = scoring.score(answers), detect_scheme(gold)
     return ComparedSystem(
         name,
         answers,
         scored.scores,
         scoring.count(scored, texts, answers, "sentences"),
         Run(path) if path.is_dir() else None,
-        parts=tabulate_types(score_types(gold, answers, detect_scheme(gold))),
+        parts=tabulate_parts(score_types(gold, answers, scheme), "tag" if scheme.name == PLAIN else "type", "gold"),
     )

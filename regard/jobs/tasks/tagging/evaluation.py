@@ -1,9 +1,9 @@
 """The scores of a tagger on tagged sentences, beside those of cheap opponents."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,21 +13,10 @@ from regard.data.store import Array
 from regard.data.tag_schemes import PLAIN, TaggedSpan, TagScheme, detect_scheme, find_spans, to_bio
 from regard.formats.labeled import TaggedSentence
 from regard.metrics import Score
-from regard.metrics.labels import SPAN_MEASURES
+from regard.metrics.labels import PartScores, score_parts
 from regard.tasks.tag.tagger import Tagger
 
 Value = TypeVar("Value")
-
-
-class TypeScores(NamedTuple):
-    """How well the spans of one type are found; of plain tags, the words of one tag."""
-
-    type: str
-    precision: float
-    recall: float
-    f1: float
-    gold: int
-    predicted: int
 
 
 @dataclass(frozen=True)
@@ -60,8 +49,8 @@ class TaggingEvaluation:
     loss: float | None
     """Nats per word that has tokens; None where a sentence has a tag that the tagger does not know."""
     sentences: tuple[SentencePrediction, ...]
-    types: tuple[TypeScores, ...]
-    """In alphabetical order."""
+    types: tuple[PartScores, ...]
+    """The spans of each type; of plain tags, the words of each tag. In alphabetical order."""
     opponents: tuple[OpponentResult, ...] = ()
 
     def describe_failure(self) -> str:
@@ -72,7 +61,7 @@ class TaggingEvaluation:
         accuracy, chance = self.scores["accuracy"].value, 100 * most.gold / sum(one.gold for one in self.types)
         if accuracy > chance:
             return ""
-        return f"its accuracy of {accuracy:.1f} is no better than the {chance:.1f} of always predicting {most.type!r}"
+        return f"its accuracy of {accuracy:.1f} is no better than the {chance:.1f} of always predicting {most.name!r}"
 
 
 def evaluate_tagger(
@@ -112,22 +101,10 @@ def unify_tags(sentences: Sequence[Answer], scheme: TagScheme) -> list[Answer]:
     return [tuple(to_bio(tags, scheme)) for tags in sentences]
 
 
-def score_types(gold: Sequence[Answer], predicted: Sequence[Answer], scheme: TagScheme) -> tuple[TypeScores, ...]:
+def score_types(gold: Sequence[Answer], predicted: Sequence[Answer], scheme: TagScheme) -> tuple[PartScores, ...]:
     """The scores of each type of spans that occurs in gold or in the predictions."""
-    right: Counter[str] = Counter()
-    in_gold: Counter[str] = Counter()
-    in_predicted: Counter[str] = Counter()
-    for tags, other_tags in zip(gold, predicted, strict=True):
-        spans, other_spans = _find_spans(tags, scheme), _find_spans(other_tags, scheme)
-        in_gold.update(span.type for span in spans)
-        in_predicted.update(span.type for span in other_spans)
-        right.update(span.type for span in {*spans} & {*other_spans})
-    rows = []
-    for name in sorted(in_gold | in_predicted):
-        sums = np.array([right[name], in_gold[name], in_predicted[name]], dtype=np.float64)
-        precision, recall, f1 = (float(SPAN_MEASURES[key][1](sums)) for key in ("precision", "recall", "f1"))
-        rows.append(TypeScores(name, precision, recall, f1, in_gold[name], in_predicted[name]))
-    return tuple(rows)
+    spans, predicted_spans = ([_find_spans(tags, scheme) for tags in answers] for answers in (gold, predicted))
+    return score_parts(spans, predicted_spans, attrgetter("type"))
 
 
 def compare_spans(sentence: TaggedSentence, tags: Answer, gold_tags: Answer, scheme: TagScheme) -> SentencePrediction:

@@ -16,9 +16,7 @@ COLUMNS = ("sentence", "tags", "prediction", "errors")
 
 def write_tagging(run: Run, name: str, evaluation: TaggingEvaluation, files: Sequence[str] = ()) -> None:
     """Write the scores of a set and a row for each sentence: its words, its tags, and the predicted ones in BIO."""
-    types = {
-        one.type: {key: value for key, value in one._asdict().items() if key != "type"} for one in evaluation.types
-    }
+    types = {one.name: one.as_dict() for one in evaluation.types}
     rows = [*map(_list_cells, evaluation.sentences)]
     write_label_scores(run, name, evaluation, rows, COLUMNS, files, {"types": types})
 

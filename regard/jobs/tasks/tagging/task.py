@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 METRICS = {
-    "f1": TaskMetric("F1", checkpoint_metric="f1", substitutes=("accuracy",)),
+    "f1": TaskMetric("F1", digits=1, checkpoint_metric="f1", substitutes=("accuracy",)),
     "loss": replace(LOSS, bound_to=("data.max_length",)),  # words beyond the maximum length have no loss
 }
 """Where tags mark no spans, the accuracy over words stands in for F1."""
@@ -164,11 +164,11 @@ class TagTask(SingleTextTask):
         return stored.count(metric) if stored else None
 
     def show_examples(self, runs: Mapping[str, Run], set_name: str) -> "ExampleSection | None":
-        from regard.jobs.tasks.tagging.report import show_type_scores  # draws
+        from regard.jobs.tasks.reporting.part_scores import show_part_scores  # draws
 
         stored = {name: one for name, run in runs.items() if (one := read_tagging(run, set_name))}
         scores = {name: score_types(one.gold, one.predicted, detect_scheme(one.gold)) for name, one in stored.items()}
-        return show_type_scores(scores, set_name) if scores else None
+        return show_part_scores(scores, "type", "types", set_name) if scores else None
 
     def compare(
         self, systems: Mapping[str, Path], files: Sequence[str], config: Config, device: str

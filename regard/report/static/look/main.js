@@ -83,7 +83,9 @@ function build() {
   byId("svg").addEventListener("click", saveSvg);
   byId("png").addEventListener("click", savePng);
   byId("helpbutton").addEventListener("click", () => byId("help").showModal());
-  byId("trained-note").hidden = !facts.kinds.some(({ heads }) => heads.flat().some((head) => head.trained_to_align));
+  const anyHead = (holds) => facts.kinds.some(({ heads }) => heads.flat().some(holds));
+  byId("trained-note").hidden = !anyHead((head) => head.trained_to_align);
+  byId("importance-note").hidden = !anyHead((head) => head.importance !== null);
   for (const [role, letter] of Object.entries(facts.letters)) {
     byId("letters").append(make("li", {}, make("b", { class: "badge" }, letter), ` ${role}`));
   }

@@ -5,7 +5,7 @@ import pytest
 
 from regard.config import Config
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
-from regard.jobs.tasks.classification.report import MAX_MATRIX_CLASSES, draw_confusion
+from regard.jobs.tasks.classification.report import MAX_MATRIX_CLASSES, draw_confusion, tabulate_confusions
 from regard.jobs.tasks.reporting.curves import flatten_settings
 from regard.metrics.labels import count_confusion
 
@@ -37,3 +37,11 @@ def test_shares_are_those_of_each_class_and_unknown_where_it_has_no_text():
 def test_a_report_lists_the_settings_of_its_own_task_alone():
     sections = {name.split(".")[0] for name in flatten_settings(Config(task="classify"))}
     assert sections == {"task", "data", "model", "train", "classify"}
+
+
+def test_of_many_classes_the_most_frequent_confusions_are_listed():
+    gold = [f"c{n}" for n in range(8) for _ in range(4)]
+    predicted = ["c1", "c1", "c1", "c2", *gold[4:]]
+    table = tabulate_confusions(count_confusion(gold, predicted))
+    assert [tuple(row.values()) for row in table.rows()] == [("c0", "c1", 3, "75%"), ("c0", "c2", 1, "25%")]
+    assert not len(tabulate_confusions(count_confusion(["a", "b"], ["b", "a"]))), "a small matrix is seen at a glance"

@@ -56,7 +56,7 @@ def test_the_scheme_of_the_file_changes_no_score(gold: list[tuple[str, ...]]):
 def test_types_add_up_to_all_spans():
     predicted = [("O", "O", "O", "B-y"), *PREDICTED[1:]]
     types = score_types(GOLD, predicted, BIO)
-    assert [(one.type, one.gold, one.predicted) for one in types] == [("x", 3, 2), ("y", 2, 2)]
+    assert [(one.name, one.gold, one.predicted) for one in types] == [("x", 3, 2), ("y", 2, 2)]
     right = sum(one.recall * one.gold / 100 for one in types)
     assert right == pytest.approx(sum(one.precision * one.predicted / 100 for one in types)) == pytest.approx(3)
     assert score_tags(GOLD, predicted)["recall"].value == pytest.approx(100 * right / 5)
@@ -78,7 +78,7 @@ def test_plain_tags_are_scored_by_the_accuracy_over_words():
 def test_a_tag_that_the_tagger_lacks_is_an_error_without_a_loss():
     evaluation = evaluate_tagger(Oracle(TagSet.of(GOLD), PREDICTED), sentences_of([*GOLD[:2], ("B-z", "O")]))
     assert evaluation.loss is None and evaluation.scores["f1"].value < 100
-    assert [one.type for one in evaluation.types] == ["x", "y", "z"]
+    assert [one.name for one in evaluation.types] == ["x", "y", "z"]
 
 
 def test_what_is_missing_and_what_is_wrong():
