@@ -4,8 +4,9 @@ A column is chosen by what the user has said, by a name that is usual for it, or
 content if that leaves no doubt. Otherwise an error lists the columns.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from regard.errors import FormatError
@@ -67,6 +68,7 @@ def choose_names(header: Sequence[str], names: ColumnNames, file: str) -> tuple[
     text_names = tuple(others) if len(others) == 1 else TEXT_NAMES
     text = find_name(header, names.text, text_names, "text", file)
     text_pair = find_name(header, names.text_pair, (), "text-pair", file) if names.text_pair else ""
+    require_distinct({"text": text, "second text": text_pair, "label": label}, file)
     return text, text_pair, label
 
 
@@ -101,6 +103,7 @@ def _choose_by_content(sample: Sequence[Sequence[str]], names: ColumnNames, file
     width = len(sample[0])
     requested = [parse_column_number(name, width, file) for name in (names.text, names.label, names.text_pair)]
     text, label, text_pair = requested
+    require_distinct({"text": text, "second text": text_pair, "label": label}, file)
     if label is None:
         label = _guess_label(sample)
     if text is None and label is not None and text_pair is None:
@@ -131,6 +134,15 @@ def parse_column_number(name: str, width: int, file: str) -> int | None:
             f"{file}: has no column {name[:MAX_NAME_CHARS]}; its first row has {width} columns, and no header"
         )
     return int(name) - 1
+
+
+def require_distinct(columns: Mapping[str, str | int | None], file: str) -> None:
+    """Refuse a column that would be read as two things: names or numbers (from 0 on) of columns by what they are."""
+    chosen = [(what, column) for what, column in columns.items() if column not in (None, "")]
+    for (first, column), (second, other) in itertools.combinations(chosen, 2):
+        if column == other:
+            name = f"column {column + 1}" if isinstance(column, int) else f"the column {column!r}"
+            raise FormatError(f"{file}: {name} would be both the {first} and the {second}; name two different columns")
 
 
 def _guess_label(sample: Sequence[Sequence[str]]) -> int | None:

@@ -100,3 +100,25 @@ def test_a_second_text_by_number_leaves_the_first_in_doubt():
 
 def test_a_row_needs_cells_up_to_the_last_column_that_is_read():
     assert [Columns(0, 4).minimum_cells, Columns(2, 1, 5).minimum_cells, Columns(3, 1, 0).minimum_cells] == [5, 6, 4]
+
+
+@pytest.mark.parametrize(
+    ("rows", "names", "message"),
+    [
+        (
+            [["q", "a", "label"]],
+            {"text": "q", "text_pair": "q"},
+            "the column 'q' would be both the text and the second",
+        ),
+        (
+            [["text", "label", "x"]],
+            {"label": "text"},
+            "the column 'text' would be both the text and the label; name two",
+        ),
+        (table(10, 2), {"text": "1", "label": "1"}, "column 1 would be both the text and the label"),
+    ],
+)
+def test_no_column_is_two_things(rows, names, message):
+    with pytest.raises(FormatError) as error:
+        choose(rows, **names)
+    assert message in str(error.value)

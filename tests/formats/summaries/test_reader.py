@@ -32,6 +32,9 @@ def test_a_list_of_sentences_and_several_summaries(tmp_path: Path):
         ("a.csv", 'summary,text\na b,"One. Two.\nThree."\n', {}),
         ("a.csv", '"One. Two.\nThree.",a b\n', {}),
         ("a.csv", 'a b,"One. Two.\nThree."\n', {"source": "2", "summary": "1"}),
+        ("a.csv", 'a b,"One. Two.\nThree."\n', {"source": "2"}),
+        ("a.csv", 'a b,"One. Two.\nThree."\n', {"summary": "1"}),
+        ("a.csv", '"One. Two.\nThree.",no,a b\n', {"summary": "3"}),
     ],
 )
 def test_a_text_is_read_by_lines_and_columns_by_name_number_or_place(tmp_path, name, content, columns):
@@ -56,6 +59,15 @@ def test_a_text_is_read_by_lines_and_columns_by_name_number_or_place(tmp_path, n
             {"labels": "l"},
             "has the label '2'; expected 0 or 1",
         ),
+        ("a.jsonl", '{"x": "a"}', {"source": "x", "target": "X"}, "the column 'x' would be both the document and the"),
+        ("a.csv", "source,target\na,b\n", {"target": "source"}, "would be both the document and the summary; name two"),
+        (
+            "a.tsv",
+            "a\tb\n",
+            {"source": "2", "target": "2"},
+            "a.tsv: column 2 would be both the document and the summary",
+        ),
+        ("a.tsv", "a\n", {"source": "1"}, "has 1 columns; expected two: a document and its summary"),
         ("a.tsv", "a\tb\tc\nd\te\n", {}, "a.tsv:2: has 2 columns; expected 3, as in the first row"),
         ("a.tsv", "a\n", {}, "has 1 columns; expected two: a document and its summary"),
         ("a.tsv", "a\tb\n", {"labels": "l"}, "only .jsonl files have"),

@@ -45,7 +45,7 @@ def write_texts(run: Run, config: Config, complete: Complete, one_reference: boo
     sets = {"train": list(track(read_files(c.train, config), "reading train"))}
     fractions = held_out_fractions(config, len(sets["train"]))
     if fractions:
-        sets = _hold_out(sets["train"], config.train.seed, fractions)
+        sets = _hold_out(sets["train"], config.split_seed, fractions)
     for name, files in (("dev", c.dev), ("test", c.test)):
         if files:
             sets[name] = list(track(read_files(files, config), f"reading {name}"))
