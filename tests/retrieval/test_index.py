@@ -165,6 +165,8 @@ def test_what_cannot_be_deleted_is_said_and_nothing_is_changed(tmp_path: Path):
         change_index(tmp_path / "idx", deleted=["d1", "x", "y"])
     with pytest.raises(DataError, match="no document would be left"):
         change_index(tmp_path / "idx", deleted=ids)
+    with pytest.raises(DataError, match="there are no documents to add: the files are empty"):
+        change_index(tmp_path / "idx", Additions(lambda: iter(()), encoder()))
     assert read_tree(tmp_path / "idx") == before
 
 
