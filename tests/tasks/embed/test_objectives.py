@@ -53,8 +53,8 @@ def test_the_loss_is_a_softmax_over_all_positives_and_negatives(negatives: int, 
 
 
 def test_rows_with_a_text_in_common_are_no_negatives_of_each_other():
-    # Rows 0 and 1 have one text; the positive of 2 is that of 3; the text of 4 is a hard negative of 0, and the positive
-    # of 4 one of 1.
+    # Rows 0 and 1 have one text; the positive of 2 is that of 3; the text of 4 is a hard negative of 0, and
+    # the positive of 4 one of 1.
     texts, positives = [10, 10, 12, 13, 14], [20, 21, 22, 22, 24]
     batch = make_batch([*texts, *positives, 14, 24, 32, 33, 34], negatives=1)
     vectors = make_vectors(1)
