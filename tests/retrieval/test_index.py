@@ -17,6 +17,7 @@ from regard.retrieval.dense import exact_search
 from regard.retrieval.dense.encoder import Encoder
 from regard.retrieval.index import SearchIndex, open_search_index
 from regard.retrieval.index_folder import IndexFolder, is_index, lock_index
+from regard.retrieval.ranking import fuse_reciprocal_ranks
 from tests.retrieval.toy import WINDOW, documents, embed, encoder, read_tree, token_spans
 
 N = 53
@@ -59,6 +60,9 @@ def test_depth_cuts_and_without_vectors_there_is_bm25_alone(index: SearchIndex):
     whole, short = (index.search(QUERIES, embed(QUERIES), depth)[0] for depth in (N, 5))
     for method in ("dense", "bm25", "fused"):
         assert list(getattr(short, method).documents) == list(getattr(whole, method).documents[:5])
+    everything = [whole.dense, whole.bm25]
+    fused = fuse_reciprocal_ranks(everything, N, index.documents.tie_ranks)  # and not their first ones alone
+    assert list(fused.documents) == list(whole.fused.documents) and list(fused.scores) == list(whole.fused.scores)
     alone = index.search(QUERIES, None, 5)[0]
     assert list(alone.bm25.documents) == list(short.bm25.documents) and alone.dense is None is alone.fused
 
