@@ -17,6 +17,7 @@ from regard.retrieval.dense import exact_search
 from regard.retrieval.dense.encoder import Encoder
 from regard.retrieval.index import SearchIndex, open_search_index
 from regard.retrieval.index_folder import IndexFolder, is_index, lock_index
+from regard.retrieval.lexical.analyzer import choose_analyzer
 from regard.retrieval.ranking import fuse_reciprocal_ranks
 from tests.retrieval.toy import WINDOW, documents, embed, encoder, read_tree, token_spans
 
@@ -339,3 +340,11 @@ def test_one_document_is_an_index_too(tmp_path: Path):
 
 def test_the_toy_encoder_has_windows():
     assert max(len(token_spans(one.content)) for one in documents(N)) > WINDOW
+
+
+def test_the_language_that_is_named_decides_and_no_other(tmp_path: Path):
+    texts = ["Der Hund und die Katze schlafen in dem alten Haus.", "Wir haben gestern mit den Kindern gespielt."] * 3
+    docs = [SearchDocument(f"d{n}", "", text) for n, text in enumerate(texts)]
+    for language, expected in (("auto", "de"), ("fr", "fr"), ("en", "en")):
+        index = create_index(tmp_path / language, docs, encoder(), IndexOptions(language=language))
+        assert index.manifest.analyzer == choose_analyzer(expected), language

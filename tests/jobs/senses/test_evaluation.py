@@ -11,9 +11,11 @@ import torch
 import regard
 from regard.baselines.word2vec import Word2Vec
 from regard.errors import ConfigError, FormatError, RegardError
-from regard.formats.word_pairs import WordInSentence, read_word_pairs
+from regard.formats.word_pairs import WordInSentence, WordPair, read_word_pairs
 from regard.inspection.word_states import WordReader, name_layers
+from regard.jobs.senses.evaluation import _evaluate
 from regard.jobs.senses.open_reader import open_word_reader
+from regard.jobs.senses.thresholds import FittedThresholds, Threshold
 from regard.run import Run
 
 SENTENCES = [
@@ -153,3 +155,23 @@ def test_the_page_puts_static_beside_contextual_vectors(readers, run_of, tmp_pat
         page = (tmp_path / "dog.html").read_text(encoding="utf-8")
         assert "Static beside contextual" in page and "How far apart the senses are" in page
         assert ("reads from left to right" in page) == (task == "causal-lm")
+
+
+class TwoLayers:
+    """A reader whose first layer separates no pair, and whose second one separates them all."""
+
+    is_causal = False
+
+    def embed(self, words: list[WordInSentence]) -> dict[str, np.ndarray]:
+        second = [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+        return {"static": np.ones((4, 2)), "layer 0": np.ones((4, 2)), "layer 1": np.array(second)}
+
+
+def test_the_layer_is_chosen_where_thresholds_are_and_not_by_what_is_judged(tmp_path: Path):
+    word = WordInSentence("the cat", 4, 7)
+    pairs = [WordPair(word, word, True), WordPair(word, word, False)]
+    thresholds = FittedThresholds(
+        {"static": Threshold(0.5, 0.4), "layer 0": Threshold(0.5, 0.9), "layer 1": Threshold(0.5, 0.6)}
+    )
+    scores = _evaluate(Run(tmp_path), TwoLayers(), pairs, [], thresholds).scores
+    assert [(one.name, one.value) for one in scores.values()] == [("accuracy, layer 0", 50), ("accuracy, layer 1", 100)]
