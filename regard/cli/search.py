@@ -59,6 +59,13 @@ def search(
         raise ConfigError("--queries is missing: --judgments and --run are for the queries of a file")
     if query is not None and queries:
         raise ConfigError("give a query, or --queries with a file of them, not both")
+    if compare_with and not judgments:
+        raise ConfigError("--judgments is missing: --compare-with is scored on them, beside the index")
+    if judgments and not run and (top or method):
+        raise ConfigError(
+            f"{'--top' if top else '--method'} is not for --judgments, which score every method on 1,000 documents for "
+            f"each query; leave it out, or add --run"
+        )
     check(run)
     opened = Index.open(index, encoder=encoder, device=device)
     if judgments and queries:

@@ -42,6 +42,8 @@ def similar(
         raise ConfigError("TEXTS and --data are two ways to say what is compared; leave out one of them")
     if texts and len(texts) < 2:
         raise ConfigError(f"nothing to compare {texts[0][:40]!r} with: give a second text, or --data FILE")
+    if blank := [number for number, text in enumerate(texts or [], start=1) if not text.strip()]:
+        raise ConfigError(f"text {blank[0]} is empty: there is nothing to compare")
     pairs = _compare(run, texts or [], data or [], device)
     format_line = _json_line if as_json else _output_line
     with open_output(out) as sink:

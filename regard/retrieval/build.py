@@ -100,6 +100,8 @@ def change_index(path: Path, additions: Additions | None = None, deleted: Sequen
         with stage_folder(path, replace=True) as staged:
             new = IndexFolder(staged.path)
             count = write_documents(new.documents, new_documents, old.documents, retained)
+            if additions and count == len(retained):
+                raise DataError("there are no documents to add: the files are empty")
             if not count:
                 raise DataError(f"{path}: no document would be left. Delete the folder instead.")
             store = DocumentStore(new.documents, count)

@@ -80,11 +80,28 @@ def bad(indexed: Path, tmp_path: Path, encoder_run: Path) -> dict[str, tuple[lis
     (tmp_path / "twice.tsv").write_text("a\tx\na\ty\n")
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "blank.tsv").write_text("q1\t \n")
+    (tmp_path / "noid.csv").write_text("query-id,corpus-id,score\n,d1,1\n")
+    judged = ["search", idx, "--queries", indexed / "queries.tsv", "--judgments", indexed / "qrels.txt"]
     return {
         "an empty query": (["search", idx, " "], "the query is empty"),
         "an empty query in a file": (["search", idx, "--queries", tmp_path / "blank.tsv"], "blank.tsv:1: the query"),
         "two kinds of queries": (["search", idx, "x", "--queries", docs], "not both"),
         "a run without queries": (["search", idx, "x", "--run", "y"], "--queries is missing"),
+        "another system without judgments": (
+            ["search", idx, "x", "--compare-with", tmp_path / "none.trec"],
+            "--judgments is missing: --compare-with",
+        ),
+        "judgments of the first documents": ([*judged, "--top", "3"], "--top is not for --judgments"),
+        "judgments of one method": ([*judged, "--method", "bm25"], "--method is not for --judgments"),
+        "judgments without ids": (
+            ["search", idx, "--queries", indexed / "queries.tsv", "--judgments", tmp_path / "noid.csv"],
+            "noid.csv:2: the judgment has no id of a query",
+        ),
+        "nothing to add": (["index", idx, "--add", tmp_path / "empty.jsonl"], "there are no documents to add"),
+        "one column for two texts": (
+            ["index", encoder_run, docs, "--out", tmp_path / "x", "--title-column", "text", "--text-column", "Text"],
+            "would be both the title and the text",
+        ),
         "no index": (["search", tmp_path / "none", "x"], "no search index"),
         "a run is no index": (["search", encoder_run, "x"], "no search index"),
         "an index is no run": (["evaluate", idx, docs], f"is a search index; evaluate it with `regard search {idx}"),

@@ -46,8 +46,8 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(embedder_run: Path, re
     assert "nothing to compare 'one' with" in refused(capfd, "similar", embedder_run, "one")
     assert "leave out one of them" in refused(capfd, "similar", embedder_run, "a", "b", "--data", "x.tsv")
     assert "has one text; expected two" in refused(capfd, "similar", embedder_run, "--data", related / "test.txt")
-    error = refused(capfd, "similar", embedder_run, "a", " ")
-    assert "text:1: expected two texts, separated by a tab" in error
+    assert "text 2 is empty: there is nothing to compare" in refused(capfd, "similar", embedder_run, "a", " ", "b")
+    assert "text 1 is empty" in refused(capfd, "similar", embedder_run, "", "b")
     run = Run(tmp_path)
     write_versions(run)
     for name, table in (("translator", {}), ("classifier", {"task": "classify", "model": {"architecture": "encoder"}})):

@@ -17,6 +17,8 @@ from regard.retrieval.dense import exact_search
 from regard.retrieval.dense.encoder import Encoder
 from regard.retrieval.index import SearchIndex, open_search_index
 from regard.retrieval.index_folder import IndexFolder, is_index, lock_index
+from regard.retrieval.lexical.analyzer import choose_analyzer
+from regard.retrieval.ranking import fuse_reciprocal_ranks
 from tests.retrieval.toy import WINDOW, documents, embed, encoder, read_tree, token_spans
 
 N = 53
@@ -59,6 +61,9 @@ def test_depth_cuts_and_without_vectors_there_is_bm25_alone(index: SearchIndex):
     whole, short = (index.search(QUERIES, embed(QUERIES), depth)[0] for depth in (N, 5))
     for method in ("dense", "bm25", "fused"):
         assert list(getattr(short, method).documents) == list(getattr(whole, method).documents[:5])
+    everything = [whole.dense, whole.bm25]
+    fused = fuse_reciprocal_ranks(everything, N, index.documents.tie_ranks)  # and not their first ones alone
+    assert list(fused.documents) == list(whole.fused.documents) and list(fused.scores) == list(whole.fused.scores)
     alone = index.search(QUERIES, None, 5)[0]
     assert list(alone.bm25.documents) == list(short.bm25.documents) and alone.dense is None is alone.fused
 
@@ -165,6 +170,8 @@ def test_what_cannot_be_deleted_is_said_and_nothing_is_changed(tmp_path: Path):
         change_index(tmp_path / "idx", deleted=["d1", "x", "y"])
     with pytest.raises(DataError, match="no document would be left"):
         change_index(tmp_path / "idx", deleted=ids)
+    with pytest.raises(DataError, match="there are no documents to add: the files are empty"):
+        change_index(tmp_path / "idx", Additions(lambda: iter(()), encoder()))
     assert read_tree(tmp_path / "idx") == before
 
 
@@ -333,3 +340,11 @@ def test_one_document_is_an_index_too(tmp_path: Path):
 
 def test_the_toy_encoder_has_windows():
     assert max(len(token_spans(one.content)) for one in documents(N)) > WINDOW
+
+
+def test_the_language_that_is_named_decides_and_no_other(tmp_path: Path):
+    texts = ["Der Hund und die Katze schlafen in dem alten Haus.", "Wir haben gestern mit den Kindern gespielt."] * 3
+    docs = [SearchDocument(f"d{n}", "", text) for n, text in enumerate(texts)]
+    for language, expected in (("auto", "de"), ("fr", "fr"), ("en", "en")):
+        index = create_index(tmp_path / language, docs, encoder(), IndexOptions(language=language))
+        assert index.manifest.analyzer == choose_analyzer(expected), language

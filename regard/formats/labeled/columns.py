@@ -4,6 +4,7 @@ A column is chosen by what the user has said, by a name that is usual for it, or
 content if that leaves no doubt. Otherwise an error lists the columns.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,28 +68,8 @@ def choose_names(header: Sequence[str], names: ColumnNames, file: str) -> tuple[
     text_names = tuple(others) if len(others) == 1 else TEXT_NAMES
     text = find_name(header, names.text, text_names, "text", file)
     text_pair = find_name(header, names.text_pair, (), "text-pair", file) if names.text_pair else ""
-    require_distinct({"text": text, "text-pair": text_pair or None, "label": label}, header, file)
+    require_distinct({"text": text, "second text": text_pair, "label": label}, file, header)
     return text, text_pair, label
-
-
-def require_distinct(columns: Mapping[str, str | int | None], header: Sequence[str], file: str) -> None:
-    """Refuse one column for two options, and a name that two columns have; None stands for no column."""
-    options: dict[str | int, str] = {}
-    for option, column in columns.items():
-        if column is None:
-            continue
-        if column in options:
-            name = repr(column) if isinstance(column, str) else str(column + 1)
-            raise FormatError(
-                f"{file}: column {name} is both the {_words(options[column])} and the {_words(option)}; name two "
-                f"different columns with --{options[column]}-column and --{option}-column (it has: {_list(header)})"
-            )
-        if isinstance(column, str) and header.count(column) > 1:
-            raise FormatError(
-                f"{file}: has {header.count(column)} columns {column!r}, and the {_words(option)} is one of them; "
-                f"rename the others (it has: {_list(header)})"
-            )
-        options[column] = option
 
 
 def find_name(header: Sequence[str], requested: str, usual: Sequence[str], option: str, file: str) -> str:
@@ -104,7 +85,8 @@ def find_name(header: Sequence[str], requested: str, usual: Sequence[str], optio
     if matches:
         return matches[0]
     raise FormatError(
-        f"{file}: which column is the {_words(option)}? It has: {_list(header)}. Name it with --{option}-column."
+        f"{file}: which column is the {option.replace('-', ' ')}? It has: {_list(header)}. Name it with "
+        f"--{option}-column."
     )
 
 
@@ -126,14 +108,13 @@ def _choose_by_content(sample: Sequence[Sequence[str]], names: ColumnNames, file
     if text is None and label is not None and text_pair is None:
         others = [column for column in range(width) if column != label]
         text = others[0] if len(others) == 1 else None
+    require_distinct({"text": text, "second text": text_pair, "label": label}, file)
     if text is None or label is None:
         cells = ", ".join(f"{number}: {cell[:40]!r}" for number, cell in enumerate(sample[0], start=1))
         raise FormatError(
-            f"{file}: cannot tell which column is the text and which the label (its first row has "
-            f"{cells}); give their names, or in a file without a header "
-            f"their numbers, with --text-column and --label-column"
+            f"{file}: cannot tell which column is the text and which the label (its first row has {cells}); give their "
+            f"names, or in a file without a header their numbers, with --text-column and --label-column"
         )
-    require_distinct({"text": text, "text-pair": text_pair, "label": label}, sample[0], file)
     return Columns(text, label, text_pair, has_header=not any(requested) and _names_columns(sample, label))
 
 
@@ -155,6 +136,27 @@ def parse_column_number(name: str, width: int, file: str) -> int | None:
     return int(name) - 1
 
 
+def require_distinct(columns: Mapping[str, str | int | None], file: str, header: Sequence[str] = ()) -> None:
+    """Refuse a column that would be read as two things, and a name that two columns of the header have.
+
+    Names or numbers (from 0 on) of columns by what they are.
+    """
+    chosen = [(what, column) for what, column in columns.items() if column not in (None, "")]
+    has = f" (it has: {_list(header)})" if header else ""
+    for (first, column), (second, other) in itertools.combinations(chosen, 2):
+        if column == other:
+            name = f"column {column + 1}" if isinstance(column, int) else f"the column {column!r}"
+            raise FormatError(
+                f"{file}: {name} would be both the {first} and the {second}; name two different columns{has}"
+            )
+    for what, name in chosen:
+        if isinstance(name, str) and header.count(name) > 1:
+            raise FormatError(
+                f"{file}: has {header.count(name)} columns {name!r}, and the {what} is one of them; rename the "
+                f"others{has}"
+            )
+
+
 def _guess_label(sample: Sequence[Sequence[str]]) -> int | None:
     """The one column whose cells repeat, where those of all others hardly do; None in doubt."""
     if len(sample) < MIN_ROWS:
@@ -162,10 +164,6 @@ def _guess_label(sample: Sequence[Sequence[str]]) -> int | None:
     columns = list(zip(*sample, strict=False))
     repeating = [n for n, cells in enumerate(columns) if len(cells) >= MIN_REPEATS * len(set(cells))]
     return repeating[0] if len(repeating) == 1 and len(columns) > 1 else None
-
-
-def _words(option: str) -> str:
-    return option.replace("-", " ")
 
 
 def _list(header: Sequence[str]) -> str:

@@ -55,12 +55,7 @@ def choose_related_columns(sample: Sequence[Sequence[str]], names: RelatedColumn
     if any(not name.isdecimal() for name in requested) or (not requested and _names_columns(header)):
         return _choose_by_name(header, names, file)
     if requested:
-        text, positive, similarity = (
-            parse_column_number(name, len(header), file) for name in (names.text, names.text_pair, names.similarity)
-        )
-        text, positive = text or 0, 1 if positive is None else positive
-        require_distinct({"text": text, "text-pair": positive, "label": similarity}, header, file)
-        return ColumnNumbers(text, positive, similarity=similarity)
+        return _choose_by_number(header, names, file)
     if recognize_columns(header) == "labels":
         raise FormatError(
             f"{file}: has texts with labels (its columns are {', '.join(map(repr, header))}); expected a text and its "
@@ -76,11 +71,12 @@ def name_keys(keys: Sequence[str], names: RelatedColumns, file: str) -> tuple[st
     text, positive = _find_texts(keys, names, file)
     negatives = [key for key in keys if key.lower().startswith(NEGATIVE_PREFIXES) and key not in (text, positive)]
     if names.similarity:
-        negatives, similarity = [], find_name(keys, names.similarity, (), "label", file)
-    else:
-        similarity = next((key for key in keys if key.lower() in SIMILARITY_NAMES), "")
-    require_distinct({"text": text, "text-pair": positive or None, "label": similarity or None}, keys, file)
-    return text, positive, [] if similarity else negatives, similarity
+        similarity = find_name(keys, names.similarity, (), "label", file)
+        _require_texts(text, positive or None, similarity, keys, file)
+        return text, positive, [], similarity
+    _require_texts(text, positive or None, None, keys, file)
+    similarity = next((key for key in keys if key.lower() in SIMILARITY_NAMES and key not in (text, positive)), "")
+    return text, positive, [] if similarity else negatives, similarity if positive else ""
 
 
 def _choose_by_name(header: Sequence[str], names: RelatedColumns, file: str) -> ColumnNumbers:
@@ -94,14 +90,45 @@ def _choose_by_name(header: Sequence[str], names: RelatedColumns, file: str) -> 
     )
 
 
+def _choose_by_number(header: Sequence[str], names: RelatedColumns, file: str) -> ColumnNumbers:
+    """Columns without names: a text that was given no number is the first column that is left."""
+    text, positive, similarity = (
+        parse_column_number(name, len(header), file) for name in (names.text, names.text_pair, names.similarity)
+    )
+    left = [number for number in range(len(header)) if number not in (text, positive, similarity)]
+    if text is None and left:
+        text = left.pop(0)
+    if positive is None and left:
+        positive = left[0]
+    _require_texts(text, positive, similarity, header, file)
+    return ColumnNumbers(text or 0, positive, similarity=similarity)
+
+
+def _require_texts(
+    text: str | int | None, positive: str | int | None, similarity: str | int | None, header: Sequence[str], file: str
+) -> None:
+    """Refuse a text that is its own positive, and a similarity of one text."""
+    require_distinct({"text": text, "second text": positive, "similarity": similarity}, file, header)
+    if similarity is not None and (text is None or positive is None):
+        raise FormatError(
+            f"{file}: which column is the second text? A similarity is that of two texts. Name it with "
+            f"--text-pair-column."
+        )
+
+
 def _find_texts(keys: Sequence[str], names: RelatedColumns, file: str) -> tuple[str, str]:
     by_lower = {key.lower(): key for key in reversed(keys)}
     if not names.text and not names.text_pair:
         for first, second in RELATED_NAMES:
             if first in by_lower and second in by_lower:
                 return by_lower[first], by_lower[second]
+    others = [key for key in keys if key.lower() != names.text_pair.lower()]
     text = find_name(
-        keys, names.text, (*dict.fromkeys(first for first, _ in RELATED_NAMES), *SINGLE_NAMES), "text", file
+        keys if names.text else others,
+        names.text,
+        (*dict.fromkeys(first for first, _ in RELATED_NAMES), *SINGLE_NAMES),
+        "text",
+        file,
     )
     positive = find_name(keys, names.text_pair, (), "text-pair", file) if names.text_pair else ""
     return text, positive

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from regard.errors import FormatError
 from regard.formats import files, text
+from regard.formats.labeled.columns import require_distinct
 from regard.formats.retrieval.fields import MAX_RECORD_BYTES, TABLE_SUFFIXES, Field, read_fields
 from regard.formats.unsupported import require_text_suffix
 
@@ -55,6 +56,8 @@ def read_documents(paths: Sequence[Path], columns: DocumentColumns | None = None
 
 
 def _read_table(path: Path, columns: DocumentColumns) -> Iterator[SearchDocument]:
+    if columns.title:
+        require_distinct({"title": columns.title.lower(), "text": columns.text.lower()}, str(path))
     fields = (
         Field("id", ID_NAMES, columns.id, has_option=True),
         Field("title", TITLE_NAMES, columns.title, required=False),

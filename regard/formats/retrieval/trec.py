@@ -26,6 +26,8 @@ def read_judgments(path: Path) -> dict[str, dict[str, int]]:
     """Query -> document -> grade."""
     judgments: dict[str, dict[str, int]] = {}
     for query, document, grade, where in _read_judgment_rows(path):
+        if not query or not document:
+            raise FormatError(f"{where}: the judgment has no id of a {'document' if query else 'query'}")
         grades = judgments.setdefault(query, {})
         if document in grades:
             raise FormatError(f"{where}: a second judgment of document {document!r} for query {query!r}; keep one")

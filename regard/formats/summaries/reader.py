@@ -65,10 +65,9 @@ def _read_file(path: Path, names: SummaryColumns, max_line_bytes: int) -> Iterat
 def _read_json_lines(path: Path, names: SummaryColumns, max_line_bytes: int) -> Iterator[SummarizedDocument]:
     for row, where in read_objects(path, max_line_bytes):
         keys = list(row)
-        source_key = find_name(keys, names.source, SOURCE_NAMES, "text", where)
-        target_key = find_name(keys, names.target, TARGET_NAMES, "text-pair", where)
+        source_key, target_key = _find_columns(keys, names, where)
         labels_key = find_name(keys, names.labels, (), "label", where) if names.labels else None
-        require_distinct({"text": source_key, "text-pair": target_key, "label": labels_key}, keys, where)
+        require_distinct({"document": source_key, "summary": target_key, "label": labels_key}, where)
         is_divided = isinstance(row[source_key], list)
         source = _get(row, source_key, where) if is_divided else _split_lines(row[source_key])
         target = _get(row, target_key, where)
@@ -88,6 +87,14 @@ def _read_json_lines(path: Path, names: SummaryColumns, max_line_bytes: int) -> 
             is_divided,
             where,
         )
+
+
+def _find_columns(names_of_columns: Sequence[str], names: SummaryColumns, where: str) -> tuple[str, str]:
+    """The names of the columns of the document and of its summary."""
+    source = find_name(names_of_columns, names.source, SOURCE_NAMES, "text", where)
+    target = find_name(names_of_columns, names.target, TARGET_NAMES, "text-pair", where)
+    require_distinct({"document": source, "summary": target}, where, names_of_columns)
+    return source, target
 
 
 def _get(row: Mapping[str, object], key: str, where: str) -> list[str]:
@@ -123,20 +130,23 @@ def _read_table(path: Path, names: SummaryColumns, max_line_bytes: int) -> Itera
     header = [str(cell).strip() for cell in first.cells]
     title: int | None = None
     if _is_header(header, names):
-        source_name = find_name(header, names.source, SOURCE_NAMES, "text", str(path))
-        target_name = find_name(header, names.target, TARGET_NAMES, "text-pair", str(path))
-        require_distinct({"text": source_name, "text-pair": target_name}, header, str(path))
-        source, target = header.index(source_name), header.index(target_name)
+        source, target = map(header.index, _find_columns(header, names, str(path)))
         title = next((n for n, name in enumerate(header) if name.lower() in TITLE_NAMES and n != target), None)
     else:
-        source, target = (
-            default if (number := parse_column_number(name, len(header), str(path))) is None else number
-            for name, default in ((names.source, 0), (names.target, 1))
-        )
-        require_distinct({"text": source, "text-pair": target}, header, str(path))
+        source, target = _number_columns(len(header), names, str(path))
         rows = itertools.chain([first], rows)
     for row in rows:
         yield _make_document(row, source, target, title, len(header))
+
+
+def _number_columns(width: int, names: SummaryColumns, file: str) -> tuple[int, int]:
+    """The columns of a table without a header; one without a number is the first that is left."""
+    source, target = (parse_column_number(name, width, file) for name in (names.source, names.target))
+    left = [number for number in (0, 1) if number not in (source, target)]
+    source = left.pop(0) if source is None else source
+    target = left.pop(0) if target is None else target
+    require_distinct({"document": source, "summary": target}, file)
+    return source, target
 
 
 def _is_header(header: Sequence[str], names: SummaryColumns) -> bool:

@@ -116,6 +116,8 @@ def _similarity_columns(kind: str, similarity: SimilarityScores) -> dict[str, Va
 
 def read_sentences(path: Path, word: str) -> tuple[list[str], list[str]]:
     """Sentences with the word, and their senses if the lines are sense, tab, sentence."""
+    if word.split() != [word]:
+        raise DataError(f"the word is {word!r}; expected one word, without blanks")
     sentences, senses = [], []
     for line in read_lines(path):
         sense, tab, rest = line.partition("\t")
@@ -132,7 +134,8 @@ def analyze_senses(reader: WordReader, word: str, sentences: Sequence[str], sens
     matching = [row for row in candidates if _has_word(row[0], word)]
     if len(matching) < 2:
         raise DataError(
-            f"the word '{word}' occurs in {len(matching)} of {len(sentences)} sentences; at least two are needed"
+            f"the word '{word}' occurs in {len(matching)} of {len(sentences)} sentences, as far as the model reads "
+            f"them ({reader.max_length:,} tokens); at least two are needed"
         )
     examples, texts, matching_senses = (
         [row[0] for row in matching],

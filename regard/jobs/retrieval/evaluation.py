@@ -135,11 +135,21 @@ def _check_judgments(
             f"{files[1]}: judges no document of {session.path}: it has the ids {list_ids(sorted(documents))}; the "
             f"index has {list_ids(session.index.documents.ids[:MAX_LISTED])}"
         )
-    irrelevant = {query for query, graded in grades.items() if max(graded.values()) < MIN_RELEVANT}
+    relevant = {document for query in ids & grades.keys() for document in _list_relevant(grades[query])}
+    if not relevant - unknown:
+        raise DataError(
+            f"{files[1]}: has no document of {session.path} that is relevant (grade {MIN_RELEVANT} or more) to a query "
+            f"of {files[0]}: every score would be 0"
+        )
+    irrelevant = {query for query, graded in grades.items() if not _list_relevant(graded)}
     yield from _note("queries without a judged document, which are not scored", ids - grades.keys())
     yield from _note(f"judged queries that {files[0]} does not have, and which count 0", grades.keys() - ids)
     yield from _note("judged queries without a relevant document, which count 0", irrelevant)
     yield from _note("judged documents that are not in the index, and that no search finds", unknown)
+
+
+def _list_relevant(graded: Mapping[str, int]) -> list[str]:
+    return [document for document, grade in graded.items() if grade >= MIN_RELEVANT]
 
 
 def _note(what: str, identifiers: Set[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from regard.formats.retrieval import DocumentColumns, SearchQuery, read_document
 from regard.jobs.retrieval.encoder import identify_encoder, open_encoder
 from regard.jobs.retrieval.results import SearchResult, collect_hits
 from regard.jobs.translate.stream import read_chunks
-from regard.progress import track
+from regard.progress import report_note, track
 from regard.retrieval.build import Additions, IndexOptions, change_index, create_index
 from regard.retrieval.dense.encoder import Encoder
 from regard.retrieval.dense.stored_passages import embed_finite
@@ -49,14 +49,20 @@ class SearchSession:
         """Each query with its rankings, and its vector if documents were compared with it."""
         if not 1 <= depth <= MAX_DEPTH:
             raise ConfigError(f"--top {depth}: expected a number from 1 to {MAX_DEPTH:,}")
-        has_vectors = select_methods(method) != ("bm25",)
+        has_vectors, num_long = select_methods(method) != ("bm25",), 0
         for begin in range(0, len(queries), CHUNK_QUERIES):
             chunk = queries[begin : begin + CHUNK_QUERIES]
             texts = [_require_text(query) for query in chunk]
             vectors = embed_finite(self.encoder, texts) if has_vectors else None
+            num_long += sum(len(self.encoder.split(text)) > 1 for text in texts) if has_vectors else 0
             rankings = self.index.search(texts, vectors, depth, approximate)
             for number, (query, ranking) in enumerate(zip(chunk, rankings, strict=True)):
                 yield query, ranking, None if vectors is None else vectors[number]
+        if num_long:
+            report_note(
+                f"{num_long:,} {'query is' if num_long == 1 else 'queries are'} longer than what the encoder reads: "
+                f"dense search goes by the beginning, BM25 by the whole"
+            )
 
     def search(
         self, queries: Iterable[SearchQuery], top: int, method: str | None = None, approximate: bool = False

@@ -1,6 +1,6 @@
 """Embedding: strings -> vectors, by an encoder and its tokenizer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -45,6 +45,10 @@ class Embedder:
         with torch.inference_mode():
             means = F.embedding_bag(ids.to(table.device), table, starts.to(table.device), mode="mean")
             return F.normalize(means, dim=1).float().cpu()
+
+    def count_truncated(self, texts: Iterable[str]) -> int:
+        """How many texts are longer than what is read of them."""
+        return sum(len(row) > self.max_length for row in self.tokenizer.encode(list(texts), self.max_length + 1))
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The cosine similarity of the two texts of each pair; a text that occurs several times is embedded once."""

@@ -43,6 +43,11 @@ class Summarizer:
         texts = cut_texts([" ".join(sentences) for sentences in documents], self._reader, self.max_source_tokens)
         return self.translator.translate(texts, BeamSearch(self.beam, self.alpha, limits=self.limits))
 
+    def count_cut(self, documents: Sequence[Sequence[str]]) -> int:
+        """How many documents are not read to their end."""
+        rows = self._reader.encode([" ".join(sentences) for sentences in documents])
+        return sum(len(ids) > self.max_source_tokens for ids in rows)
+
     def mean_loss(self, documents: Sequence[SummarizedDocument]) -> float | None:
         """Nats per token of the first reference."""
         texts = cut_texts([document.text for document in documents], self._reader, self.max_source_tokens)

@@ -32,14 +32,14 @@ def open_comparison(
 ) -> StudyWorker:
     """The study of a folder, or a new one. One that was begun is continued with the settings that it has."""
     if len(files) == 1 and is_study_folder(files[0]):
-        if values or budget or seeds or out:
+        if values or budget or seeds is not None or out:
             raise ConfigError(f"{files[0]}: a comparison is resumed unchanged: leave out settings and --out")
         return _load(files[0])
     if not files:
         raise ConfigError("nothing to train on: give training files, or the folder of a comparison")
     config = complete_task(settings.with_values(settings.build({}), {"data.train": list(map(str, files)), **values}))
     folder = out or Path("studies") / f"{_name(files)}-architectures"
-    budget, seeds = budget or {"minutes": DEFAULT_MINUTES}, seeds or DEFAULT_SEEDS
+    budget, seeds = budget or {"minutes": DEFAULT_MINUTES}, DEFAULT_SEEDS if seeds is None else seeds
     if is_study_folder(folder):
         worker = _load(folder)
         _require_same(worker.study, config, budget, seeds, folder)
@@ -56,6 +56,11 @@ def build_study(config: Config, budget: Mapping[str, float], seeds: int, name: s
     names = list_architectures(config)
     task = task_of(config)
     task.require_files(config)
+    if config.data.dev and not config.data.test:
+        raise ConfigError(
+            "architectures are compared on a test set, which is not held out where there are dev files: give --test, "
+            "too, or neither"
+        )
     fixed: dict[str, Any] = {f"train.{key}": limit for key, limit in budget.items()}
     if "train.guided_alignment" not in explicit:  # which needs cross-attention
         fixed["train.guided_alignment"] = 0.0

@@ -99,12 +99,12 @@ def test_columns_are_numbered_from_one_to_the_width(number: str):
 @pytest.mark.parametrize(
     ("header", "names", "message"),
     [
-        (["a", "b"], {"text": "a", "label": "A"}, "column 'a' is both the text and the label; name two different "
-         "columns with --text-column and --label-column (it has: 'a', 'b')"),
-        (["a", "label"], {"text": "label"}, "column 'label' is both the text and the label"),
-        (["text", "a", "label"], {"text_pair": "text"}, "column 'text' is both the text and the text pair"),
-        (["a", "b", "label"], {"text": "a", "text_pair": "label"}, "column 'label' is both the text pair and the"),
-        (["a", "b"], {"text": "2", "label": "2"}, "column 2 is both the text and the label"),
+        (["a", "b"], {"text": "a", "label": "A"}, "the column 'a' would be both the text and the label; name two "
+         "different columns (it has: 'a', 'b')"),
+        (["a", "label"], {"text": "label"}, "the column 'label' would be both the text and the label"),
+        (["text", "a", "label"], {"text_pair": "text"}, "the column 'text' would be both the text and the second text"),
+        (["a", "b", "label"], {"text": "a", "text_pair": "label"}, "the column 'label' would be both the second"),
+        (["a", "b"], {"text": "2", "label": "2"}, "column 2 would be both the text and the label"),
         (["text", "label", "label"], {}, "has 2 columns 'label', and the label is one of them; rename the others (it "
          "has: 'text', 'label', 'label')"),
     ],
@@ -123,3 +123,25 @@ def test_a_second_text_by_number_leaves_the_first_in_doubt():
 
 def test_a_row_needs_cells_up_to_the_last_column_that_is_read():
     assert [Columns(0, 4).minimum_cells, Columns(2, 1, 5).minimum_cells, Columns(3, 1, 0).minimum_cells] == [5, 6, 4]
+
+
+@pytest.mark.parametrize(
+    ("rows", "names", "message"),
+    [
+        (
+            [["q", "a", "label"]],
+            {"text": "q", "text_pair": "q"},
+            "the column 'q' would be both the text and the second",
+        ),
+        (
+            [["text", "label", "x"]],
+            {"label": "text"},
+            "the column 'text' would be both the text and the label; name two",
+        ),
+        (table(10, 2), {"text": "1", "label": "1"}, "column 1 would be both the text and the label"),
+    ],
+)
+def test_no_column_is_two_things(rows, names, message):
+    with pytest.raises(FormatError) as error:
+        choose(rows, **names)
+    assert message in str(error.value)

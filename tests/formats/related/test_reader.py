@@ -106,19 +106,36 @@ def test_other_mistakes_are_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("names", "message"),
+    ("name", "content", "columns", "message"),
     [
-        (RelatedColumns("a", "a"), "column 'a' is both the text and the text pair"),
-        (RelatedColumns("a", "b", "b"), "column 'b' is both the text pair and the label"),
-        (RelatedColumns("2"), "column 2 is both the text and the text pair"),
-        (RelatedColumns("", "1"), "column 1 is both the text and the text pair"),
-        (RelatedColumns("1", "2", "2"), "column 2 is both the text pair and the label"),
+        ("a.csv", "q,a\none,uno\n", {"text": "q", "text_pair": "Q"}, "the column 'q' would be both the text and the"),
+        ("a.jsonl", '{"q": "a", "s": 1}\n', {"text": "q", "text_pair": "q"}, "both the text and the second text"),
+        ("a.tsv", "one\tuno\t1\n", {"text": "2", "text_pair": "2"}, "column 2 would be both the text and the second"),
+        ("a.tsv", "one\tuno\t1\n", {"text_pair": "3", "similarity": "3"}, "both the second text and the similarity"),
+        ("a.csv", "text,positive,n\na,b,1\n", {"similarity": "text"}, "both the text and the similarity"),
+        ("a.csv", "q,n\na,1\n", {"text": "q", "similarity": "n"}, "which column is the second text? A similarity is"),
+        ("a.tsv", "a\t1\n", {"similarity": "2"}, "which column is the second text? A similarity is that of two texts"),
+        ("a.tsv", "a\ta\nx\ty\n", {"text": "a"}, "has 2 columns 'a', and the text is one of them; rename the others"),
     ],
 )
-def test_one_column_has_one_part(tmp_path, names, message):
-    (tmp_path / "a.tsv").write_text("a\tb\nx\ty\n")
-    with pytest.raises(FormatError, match=rf"a\.tsv: {message}; name two different columns with"):
-        list(read_related_texts([tmp_path / "a.tsv"], names))
+def test_no_column_is_two_things(tmp_path: Path, name: str, content: str, columns: dict, message: str):
+    with pytest.raises(FormatError) as error:
+        read(tmp_path / name, content, **columns)
+    assert message in str(error.value) and name in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_text_without_a_number_is_the_first_column_that_is_left(tmp_path: Path):
+    assert contents(read(tmp_path / "a.tsv", "one\tuno\n", text="2")) == [("uno", "one", (), None)]
+    assert contents(read(tmp_path / "a.tsv", "one\tuno\n", text_pair="1")) == [("uno", "one", (), None)]
+    assert contents(read(tmp_path / "a.tsv", "one\t4\tuno\n", similarity="2")) == [("one", "uno", (), 4.0)]
+    assert contents(read(tmp_path / "a.tsv", "one\n", text="1")) == [("one", None, (), None)]
+    named = read(tmp_path / "a.csv", "title,text\na,b\n", text_pair="title")
+    assert contents(named) == [("b", "a", (), None)]
+
+
+def test_single_texts_have_no_similarity(tmp_path: Path):
+    rows = read(tmp_path / "a.jsonl", '{"text": "a", "score": 7}\n')
+    assert contents(rows) == [("a", None, (), None)]
 
 
 def test_texts_with_labels_do_not_belong_together(tmp_path):

@@ -516,6 +516,9 @@ def test_every_selftest_passes(capsys, monkeypatch):
         (["prune", "RUN", "--keep", "200%", "--dev", "GOLD", "--out", "OUT"], "--keep 200%"),
         (["prune", "RUN", "--method", "luck", "--dev", "GOLD", "--out", "OUT"], "importance, gates"),
         (["prune", "RUN", "--dev", "GOLD", "--out", "RUN"], "cannot be pruned in place"),
+        (["senses", "RUN", "", "GOLD"], "the word is ''; expected one word, without blanks"),
+        (["senses", "RUN", "the girl", "GOLD"], "the word is 'the girl'; expected one word, without blanks"),
+        (["senses", "RUN", "end", "CUT"], "occurs in 1 of 2 sentences, as far as the model reads them ("),
         (["senses", "RUN", "zebra", "GOLD"], "the word 'zebra' occurs in no sentence"),
     ],
 )
@@ -523,6 +526,8 @@ def test_bad_wishes_are_answered_in_one_sentence(argv, match, run, gold, tmp_pat
     blank = tmp_path / "blank.txt"
     blank.write_text("  \n \n", encoding="utf-8")
     places = {"RUN": str(run), "GOLD": str(gold), "OUT": str(tmp_path / "out"), "BLANK": str(blank)}
+    (tmp_path / "cut.txt").write_text(f"{'the girl ' * 900}end\nthe end\n", encoding="utf-8")
+    places["CUT"] = str(tmp_path / "cut.txt")
     for name, lines in (("SHORT", 2), ("LONG", 3)):
         places[name] = str(tmp_path / name)
         (tmp_path / name).write_text("The girl eats.\n" * lines, encoding="utf-8")

@@ -73,6 +73,13 @@ def test_what_does_not_fit_together_is_noted(session: SearchSession, indexed: Pa
     ("queries", "judgments", "message"),
     [
         ("a\tc d\n", "q0 0 d1 1\n", r"judges no query of .*it has the ids 'q0'; the queries have 'a'"),
+        (
+            "q0\tc d\n",
+            "q0 0 d1 0\nq0 0 d2 -1\n",
+            r"qrels: has no document of .*idx that is relevant \(grade 1 or more\)",
+        ),
+        ("q0\tc d\n", "q0 0 x1 1\nzz 0 d1 1\n", r"relevant .* to a query of .*q\.tsv: every score would be 0"),
+        ("q0\tc d\n", "q0 0 x1 1\nq0 0 d1 0\n", r"every score would be 0"),
         ("q0\tc d\n", "q0 0 x1 1\n", r"judges no document of .*it has the ids 'x1'; the index has 'd0', 'd1'"),
     ],
 )

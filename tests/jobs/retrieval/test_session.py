@@ -14,8 +14,10 @@ from regard.jobs.retrieval.encoder import identify_encoder, open_encoder
 from regard.jobs.retrieval.session import SearchSession, write_search_run
 from regard.metrics.retrieval import rank_documents
 from regard.model import weights
+from regard.progress import report_progress_to
 from regard.retrieval.index import METHODS
 from tests.jobs.retrieval.letters import N, Q, write_documents
+from tests.notes import NoteListener
 from tests.tiny_bert import WINDOW
 
 
@@ -126,3 +128,13 @@ def test_documents_are_added_and_deleted(indexed: Path, tmp_path: Path):
     assert len(session.index.documents) == N
     trees = [(folder / "idx" / "passages" / "vectors").read_bytes() for folder in (indexed, tmp_path)]
     assert trees[0] == trees[1]
+
+
+def test_a_query_that_the_encoder_cuts_is_said(indexed: Path):
+    notes: list[str] = []
+    long = " ".join(["a b c dog"] * 17)
+    for method, expected in (("bm25", []), (None, ["2 queries are longer than what the encoder reads"])):
+        with report_progress_to(NoteListener(notes)):
+            texts = [SearchQuery(str(n), text) for n, text in enumerate((long, "c d", f"{long} b"))]
+            assert len(list(SearchSession(indexed / "idx").search(texts, 3, method))) == 3
+        assert [note[: len(text)] for note, text in zip(notes, expected, strict=True)] == expected

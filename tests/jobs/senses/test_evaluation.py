@@ -13,11 +13,13 @@ import regard
 from regard.baselines.word2vec import Word2Vec
 from regard.display.views.senses import select_occurrences
 from regard.errors import ConfigError, FormatError, RegardError
-from regard.formats.word_pairs import WordInSentence, read_word_pairs
+from regard.formats.word_pairs import WordInSentence, WordPair, read_word_pairs
 from regard.inspection.word_states import WordReader, name_layers
 from regard.jobs.look.senses import Occurrence
+from regard.jobs.senses.evaluation import _evaluate
 from regard.jobs.senses.open_reader import open_word_reader
 from regard.jobs.senses.page import describe_senses, list_sections, write_senses_page
+from regard.jobs.senses.thresholds import FittedThresholds, Threshold
 from regard.run import Run
 
 SENTENCES = [
@@ -178,3 +180,23 @@ def test_the_sentences_of_every_sense_are_shown():
     occurrences = [Occurrence(f"s{n}", "ab"[n >= 10], 0) for n in range(20)]
     shown = select_occurrences(occurrences)
     assert [one.sense for one in shown] == ["a"] * 4 + ["b"] * 4 and [one.sentence for one in shown][:2] == ["s0", "s1"]
+
+
+class TwoLayers:
+    """A reader whose first layer separates no pair, and whose second one separates them all."""
+
+    is_causal = False
+
+    def embed(self, words: list[WordInSentence]) -> dict[str, np.ndarray]:
+        second = [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+        return {"static": np.ones((4, 2)), "layer 0": np.ones((4, 2)), "layer 1": np.array(second)}
+
+
+def test_the_layer_is_chosen_where_thresholds_are_and_not_by_what_is_judged(tmp_path: Path):
+    word = WordInSentence("the cat", 4, 7)
+    pairs = [WordPair(word, word, True), WordPair(word, word, False)]
+    thresholds = FittedThresholds(
+        {"static": Threshold(0.5, 0.4), "layer 0": Threshold(0.5, 0.9), "layer 1": Threshold(0.5, 0.6)}
+    )
+    scores = _evaluate(Run(tmp_path), TwoLayers(), pairs, [], thresholds).scores
+    assert [(one.name, one.value) for one in scores.values()] == [("accuracy, layer 0", 50), ("accuracy, layer 1", 100)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.jobs.senses.thresholds import choose_threshold, cosines_of
+from regard.jobs.senses.thresholds import Threshold, choose_threshold, cosines_of
 
 
 def count_right(cosines: np.ndarray, same: np.ndarray, threshold: float) -> float:
@@ -37,3 +37,7 @@ def test_the_threshold_lies_between_what_it_separates():
 def test_cosines_are_of_rows_and_zero_vectors_have_none():
     a, b = np.array([[3.0, 0.0], [1.0, 1.0], [0.0, 0.0]]), np.array([[5.0, 0.0], [-2.0, 2.0], [1.0, 0.0]])
     assert cosines_of(a, b) == pytest.approx([1, 0, 0])
+
+
+def test_of_equally_good_thresholds_the_lowest_is_chosen():
+    assert choose_threshold(np.array([1.0, 2.0]), [True, False]) == Threshold(0.5, 0.5)

@@ -29,6 +29,8 @@ of_every_task = pytest.mark.parametrize("task", TASKS)
 DOCUMENTS = ("causal-lm", "masked-lm", "denoise")
 PAIRED = ("translate", "denoise", "summarize")
 """The tasks whose batches have a source."""
+FEW_DOCUMENTS = ("causal-lm",)
+"""Their document is cut at its end with any seed."""
 ConfigOf = Callable[..., Config]
 
 
@@ -56,6 +58,20 @@ def with_sets(config: Config, folder: Path, dev: bool, test: bool) -> Config:
         files = {"dev": config.data.dev, "test": config.data.test}
     chosen = {"dev": files["dev"] if dev else [], "test": files["test"] if test else []}
     return settings.with_values(config, {f"data.{name}": paths for name, paths in chosen.items()})
+
+
+@of_every_task
+def test_what_is_held_out_depends_on_the_seed_of_the_split_alone(task: str, config_of: ConfigOf, tmp_path: Path):
+    seeds = {"one": (1, 5), "same": (2, 5), "other": (1, 6), "unset": (5, None)}
+    stored = {}
+    for name, (seed, split_seed) in seeds.items():
+        config = settings.override(with_sets(config_of(task), tmp_path, False, False), [f"train.seed={seed}"])
+        values = {} if split_seed is None else {"data.split_seed": split_seed}
+        run = Run(tmp_path / name)
+        write_texts(run, settings.with_values(config, values))
+        stored[name] = [{pair.source for pair in read_stored_pairs(run, one)} for one in ("dev", "test")]
+    assert stored["one"] == stored["same"] == stored["unset"]
+    assert task in FEW_DOCUMENTS or stored["one"] != stored["other"]
 
 
 @of_every_task

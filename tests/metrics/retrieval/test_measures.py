@@ -41,13 +41,13 @@ def test_equal_scores_are_ordered_by_their_ids_descending():
 
 
 def random_case(rng: random.Random) -> tuple[dict, dict]:
-    documents = [f"d{n}" for n in range(31)] + ["é", "文"]
+    documents = [f"d{n}" for n in range(151)] + ["é", "文"]
     judgments = {
-        f"q{n}": {one: rng.choice([-1, 0, 1, 2, 3]) for one in rng.sample(documents, rng.randint(1, 13))}
+        f"q{n}": {one: rng.choice([-1, 0, 1, 2, 3]) for one in rng.sample(documents, rng.randint(1, 37))}
         for n in range(11)
     }
     run = {
-        f"q{n}": {one: rng.choice([0.5, 0.25, rng.random()]) for one in rng.sample(documents, rng.randint(1, 29))}
+        f"q{n}": {one: rng.choice([0.5, 0.25, rng.random()]) for one in rng.sample(documents, rng.randint(1, 141))}
         for n in range(3, 13)
     }
     return run, judgments
@@ -76,6 +76,13 @@ def test_the_best_ranking_is_perfect_and_unjudged_documents_after_it_change_noth
     assert "n:11" in perfect["ap"].signature and "gain:linear" in perfect["ndcg_10"].signature
     few = score_run(run, {query: judgments[query] for query in list(judgments)[:9]}).scores["ap"]
     assert few.low is None and perfect["ap"].low is not None and perfect["ap"].low < 100
+
+
+def test_more_relevant_documents_than_the_cut_cannot_all_be_before_it():
+    relevant = {f"d{n:03}": 1 for n in range(103)}
+    scores = score_run({"q": {name: 1 - n / 999 for n, name in enumerate(relevant)}}, {"q": relevant}).scores
+    assert scores["ndcg_10"].value == scores["p_10"].value == pytest.approx(100)
+    assert scores["recall_100"].value == pytest.approx(100 * 100 / 103)
 
 
 def test_nothing_judged_is_an_error():

@@ -77,6 +77,17 @@ def test_the_scale_of_a_system_changes_nothing():
     assert curved.p_randomized == plain["spearman"].p_randomized
 
 
+def test_the_scale_of_the_gold_similarities_changes_no_test():
+    """Where answers are exchanged, ranks are correlated with ranks, and not with the similarities themselves."""
+    close = NOISY + 0.3 * np.random.default_rng(11).standard_normal(len(NOISY))
+    plain, scaled, curved = (
+        compare_correlations(gold, NOISY, {"x": close})["x"] for gold in (GOLD, 100 * GOLD + 7, np.exp(3 * GOLD))
+    )
+    assert 0.001 < plain["spearman"].p_randomized < 0.99
+    assert scaled["pearson"].p_randomized == plain["pearson"].p_randomized
+    assert curved["spearman"] == plain["spearman"] == scaled["spearman"]
+
+
 def test_systems_that_are_equally_good_are_seldom_different():
     rng = np.random.default_rng(5)
     p_values = []

@@ -12,6 +12,7 @@ def terms(text: str, language: str, stemmer: str = "auto") -> list[str]:
 
 def test_english_has_porter_stems_and_the_stop_words_of_lucene():
     assert terms("The wings, and FLOWS of heated_slabs in 1958!", "en") == ["wing", "flow", "heat", "slab", "1958"]
+    assert terms("These being its ands", "en") == ["be", "it", "and"]  # a stem that is a stop word is counted
     assert len(STOP_WORDS["lucene-en"]) == 33
     assert choose_analyzer("eng") == AnalyzerSettings("en", "porter", "lucene-en")
 

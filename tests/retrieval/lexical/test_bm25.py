@@ -95,3 +95,10 @@ def test_damaged_postings_are_refused(tmp_path: Path, name: str, change):
     path.write_bytes(change(np.fromfile(path, dtype)).astype(dtype).tobytes())
     with pytest.raises(RegardError, match=r"damaged.*--overwrite"):
         InvertedIndex(tmp_path / "a", 3).score(["heat"])
+
+
+def test_scores_that_are_equal_in_float32_are_ordered_by_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    index = build(tmp_path / "a", [["heat"]] * 4)
+    monkeypatch.setattr(InvertedIndex, "score", lambda self, terms: np.array([1.0, 1 + 1e-9, 0.0, 1 - 1e-9]))
+    ranking = index.search(["heat"], 3, np.array([3, 0, 1, 2], np.int32))
+    assert ranking.documents.tolist() == [0, 3, 1] and ranking.scores.dtype == np.float32

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from regard.kernels import keep_rows
+from regard.kernels import GatheredRows, keep_rows
 from regard.tasks.embed.batch import RelatedBatch
-from regard.tasks.embed.objectives import InBatchSoftmax, SimilarityRanking
+from regard.tasks.embed.objectives import InBatchSoftmax, SimilarityRanking, VectorObjective
 
 B, D = 5, 7
 
@@ -53,19 +53,20 @@ def test_the_loss_is_a_softmax_over_all_positives_and_negatives(negatives: int, 
 
 
 def test_rows_with_a_text_in_common_are_no_negatives_of_each_other():
-    # Rows 0 and 1 have one text; the positive of 2 is that of 3; the text of 4 is a hard negative of 0.
+    # Rows 0 and 1 have one text; the positive of 2 is that of 3; the text of 4 is a hard negative of 0, and
+    # the positive of 4 one of 1.
     texts, positives = [10, 10, 12, 13, 14], [20, 21, 22, 22, 24]
-    batch = make_batch([*texts, *positives, 14, 31, 32, 33, 34], negatives=1)
+    batch = make_batch([*texts, *positives, 14, 24, 32, 33, 34], negatives=1)
     vectors = make_vectors(1)
     excluded = {0: {1}, 1: {0}, 2: {3}, 3: {2}, 4: set()}
     expected = 0.0
     for i in range(B):
         others = [vectors[B + j] for j in range(B) if j != i and j not in excluded[i]]
-        others += [vectors[2 * B + j] for j in range(B) if not (i == 4 and j == 0)]
-        expected += plain_loss(vectors[i], vectors[B + i], others, 0.05)
-    assert float(InBatchSoftmax()(vectors, batch, keep_rows).loss) == pytest.approx(expected)
+        others += [vectors[2 * B + j] for j in range(B) if not (i == 4 and j in (0, 1))]
+        expected += plain_loss(vectors[i], vectors[B + i], others, 0.7)
+    assert float(InBatchSoftmax(0.7)(vectors, batch, keep_rows).loss) == pytest.approx(expected)
     plain = make_batch(negatives=1)
-    assert float(InBatchSoftmax()(vectors, plain, keep_rows).loss) > expected
+    assert float(InBatchSoftmax(0.7)(vectors, plain, keep_rows).loss) > expected
 
 
 def test_a_text_that_is_another_rows_positive_is_no_negative_either():
@@ -111,3 +112,48 @@ def test_a_pair_is_ranked_above_all_that_are_less_similar():
     assert float(totals.objective) == pytest.approx(expected) and int(totals.correct) == correct
     scaled = replace(batch, similarities=batch.similarities**2)  # the order alone counts
     assert_close(SimilarityRanking()(vectors, scaled, keep_rows).loss, totals.loss)
+
+
+def sum_over_processes(objective: VectorObjective, vectors: torch.Tensor, batch: RelatedBatch, cut: int) -> list[float]:
+    """The loss and the hits of two processes, the first of which has the rows up to `cut`."""
+    halves = [list(range(cut)), list(range(cut, B))]
+    rows = [[start + row for start in range(0, len(vectors), B) for row in half] for half in halves]
+    parts = [
+        RelatedBatch(
+            batch.ids[own],
+            batch.keys[own],
+            len(half),
+            None if batch.similarities is None else batch.similarities[half],
+        )
+        for own, half in zip(rows, halves, strict=True)
+    ]
+    gathered: list[list[torch.Tensor]] = [[], []]
+    for rank in (0, 1):
+        objective(vectors[rows[rank]], parts[rank], lambda one, to=gathered[rank]: to.append(one) or keep_rows(one))
+    results = []
+    for rank in (0, 1):
+        calls = (
+            GatheredRows(torch.cat(pair), len(pair[0]) * rank) for pair in zip(gathered[0], gathered[1], strict=True)
+        )
+        results.append(objective(vectors[rows[rank]], parts[rank], lambda _, calls=calls: next(calls)))
+    return [sum(float(one.loss) for one in results), sum(int(one.correct) for one in results)]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("objective", "similarities"),
+    [
+        (InBatchSoftmax(0.7), None),
+        (InBatchSoftmax(0.7, both_directions=True), None),
+        (SimilarityRanking(0.7), [3.0, 1.0, 3.0, 0.0, 2.0]),
+    ],
+)
+def test_processes_with_some_of_the_rows_each_have_the_loss_of_one_with_all(
+    objective: VectorObjective, similarities: list[float] | None, cut: int
+):
+    # Rows 0 and 3 have one text, 2 and 4 one positive, and the positive of 1 is a hard negative of 3.
+    keys = [10, 11, 12, 10, 14, 20, 21, 22, 23, 22, 30, 31, 32, 21, 34]
+    vectors, batch = make_vectors(1), make_batch(keys, negatives=1, similarities=similarities)
+    whole = objective(vectors, batch, keep_rows)
+    loss, correct = sum_over_processes(objective, vectors, batch, cut)
+    assert loss == pytest.approx(float(whole.loss)) and correct == int(whole.correct)

@@ -11,6 +11,7 @@ from regard.run import Run
 from regard.tasks.extract.extractor import Extractor
 from regard.tasks.extract.labels import ExtractStatistics
 from regard.tasks.extract.loss import pool_sentences
+from tests.tasks.conftest import TOKENIZER, make_stack
 
 
 def test_sentences_are_the_means_of_their_tokens():
@@ -54,3 +55,12 @@ def test_extracts_are_sentences_in_the_order_of_the_document(extractor_run):
         assert numbers == sorted(set(numbers)) and len(numbers) == min(count, 3)
         assert extractor.summarize([document, []], count) == [" ".join(document[n] for n in numbers), ""]
     assert extractor.choose([document], 1) == [[2]]  # as in training
+
+
+@pytest.mark.parametrize("document", [["", "a dog"], ["a dog", ""], ["", "", "a dog", ""]])
+def test_a_sentence_without_a_token_is_left(document: list[str]):
+    extractor = Extractor(make_stack(2, architecture="encoder"), TOKENIZER, 1, 64)
+    (log_probs,) = extractor.log_probs([document])
+    expected = [not text for text in document]
+    assert [row.tolist() == [0.0, -np.inf] for row in log_probs] == expected
+    assert extractor.summarize([document]) == ["a dog"]

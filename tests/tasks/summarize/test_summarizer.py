@@ -58,6 +58,7 @@ def test_texts_are_cut_between_words(summarizer_run, max_tokens: int):
     (ids,), (whole,) = tokenizer.encode([cut]), tokenizer.encode([text])
     assert ids == whole[: len(ids)] and len(ids) <= max_tokens and cut
     assert (cut == text) == (len(whole) <= max_tokens)
+    assert cut_texts([text], tokenizer, len(whole)) == [text]
     assert len(cut) == len(text) or text[len(cut)] == " " or " " not in cut
 
 

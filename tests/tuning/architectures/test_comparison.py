@@ -64,6 +64,13 @@ def test_a_difference_is_found_and_corrected_for_three_comparisons():
     assert least.adjusted_p == pytest.approx(3 * least.p)
 
 
+def test_the_variance_is_that_of_the_mean_over_seeds():
+    right = np.arange(N) < 100
+    three = SeedScores([count(right), count(np.arange(N) < 130), count(np.arange(N) < 160)])
+    spread = 100 * 30 / N
+    assert three.seed_variance == pytest.approx(spread**2 / 3) and SeedScores([count(right)]).seed_variance == 0
+
+
 def test_the_same_answers_do_not_differ():
     seeds = make_seeds(0.4, 0.0, np.random.default_rng(3), np.zeros(N, bool), seeds=1)
     both = {"one": seeds, "other": seeds}

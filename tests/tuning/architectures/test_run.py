@@ -78,6 +78,10 @@ def test_what_cannot_be_compared_is_refused_with_its_reason(reviews: Path, files
             open_comparison([files / "train.en"], {"task": task}, {}, None, tmp_path / "x")
     with pytest.raises(ConfigError, match=r"model\.architecture: is what the comparison varies"):
         open_comparison([reviews], {"model.architecture": "decoder"}, {}, None, tmp_path / "x")
+    with pytest.raises(ConfigError, match="compared on a test set, which is not held out where there are dev files"):
+        open_comparison([reviews], {"task": "classify", "data.dev": [str(reviews)]}, {}, None, tmp_path / "x")
+    with pytest.raises(ConfigError, match=r"seeds.*0|0.*seeds"):
+        open_comparison([reviews], {"task": "classify", **VALUES}, {"steps": 1}, 0, tmp_path / "x")
     with pytest.raises(ConfigError, match="nothing to train on"):
         open_comparison([], {}, {}, None, None)
     assert not (tmp_path / "x").exists()

@@ -1,12 +1,23 @@
 """Architectures of a comparison have equally many weights, as built."""
 
+from pathlib import Path
+
 import pytest
 
 from regard.config import ModelConfig
 from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import ConfigError
+from regard.model import weights
 from regard.model.build import build, build_decoder, build_encoder
-from regard.tuning.architectures.sizes import TOKEN_TABLES, TOLERANCE, count_outside_tables, match_sizes, spread
+from regard.run import Run
+from regard.tuning.architectures.sizes import (
+    TOKEN_TABLES,
+    TOLERANCE,
+    count_outside_tables,
+    count_run_weights,
+    match_sizes,
+    spread,
+)
 
 BUILDERS = {
     "encoder": lambda c: build_encoder(c, 307, PAD),
@@ -14,6 +25,25 @@ BUILDERS = {
     "encoder-decoder": lambda c: build(c, 307, 307, joint=True, pad=PAD),
 }
 ORDERS = (("encoder", "decoder", "encoder-decoder"), ("encoder-decoder", "decoder"))
+
+
+@pytest.mark.parametrize("vocab_size", [307, 601])
+@pytest.mark.parametrize("name", list(BUILDERS))
+def test_a_run_has_the_weights_of_the_formula_however_many_tokens_and_labels(
+    name: str, vocab_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    config = ModelConfig(dim=36, heads=3, layers=2, ffn=144, tie_embeddings=False, architecture=name)
+    builders = {"encoder": build_encoder, "decoder": build_decoder}
+    model = (
+        builders[name](config, vocab_size, PAD)
+        if name in builders
+        else build(config, vocab_size, vocab_size, joint=False, pad=PAD)
+    )
+    weights.write(model.state_dict(), tmp_path / "1.safetensors")
+    monkeypatch.setattr(Run, "best_weights", lambda run: run.folder / "1.safetensors")
+    outside, total = count_run_weights(Run(tmp_path))
+    assert outside == count_outside_tables(config)
+    assert total == sum(tensor.numel() for tensor in model.state_dict().values())
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: order[0])

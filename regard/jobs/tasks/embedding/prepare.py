@@ -81,6 +81,23 @@ def _count_texts(example: RelatedTexts) -> int:
     return 1 + (example.positive is not None) + len(example.negatives)
 
 
+def require_different(examples: Sequence[RelatedTexts]) -> None:
+    """Refuse pairs on which every model has the same score: they have one similarity, or one second text, for all."""
+    first = examples[0]
+    if first.similarity is not None and {one.similarity for one in examples} == {first.similarity}:
+        raise DataError(
+            f"{first.location}: this pair and all others have the similarity {first.similarity:g}; expected pairs that "
+            f"differ in it"
+        )
+    if first.positive is not None and {text for one in examples for text in (one.positive, *one.negatives)} == {
+        first.positive
+    }:
+        raise DataError(
+            f"{first.location}: this pair and all others have the same second text; expected several, so that each can "
+            f"be found among others"
+        )
+
+
 def find_maximum(examples: Sequence[RelatedTexts], requested: float | None) -> float:
     """The largest possible similarity: the one that was requested, or the first usual one that none exceeds."""
     if requested is not None:
@@ -169,6 +186,7 @@ def _require_usable(examples: Sequence[RelatedTexts], name: str, train: Sequence
         )
     require_range(examples, maximum if train[0].similarity is not None else MAX_SIMILARITY)
     require_one_kind(examples)
+    require_different(examples)
     if name != "train" and examples[0].positive is None:
         raise DataError(f"{examples[0].location}: has single texts; {name} needs pairs of texts")
     if name != "train" and train[0].similarity is not None and examples[0].similarity is None:

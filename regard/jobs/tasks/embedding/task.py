@@ -233,6 +233,7 @@ class EmbedTask(SingleTextTask):
             raise DataError(
                 f"{examples[0].location}: is the only pair; expected several, so that each can be found among others"
             )
+        prepare.require_different(examples)
         return evaluate_embedder(predictor, examples, measure_new_opponents(run, predictor, examples))
 
     def tabulate_mistakes(self, evaluation: EmbeddingEvaluation) -> "Table":

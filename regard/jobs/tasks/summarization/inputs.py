@@ -1,6 +1,6 @@
 """Lines of text, each a document -> their summaries."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +11,11 @@ from regard.jobs.run_kind import refuse
 from regard.jobs.tasks.registry import open_predictor
 from regard.jobs.tasks.summarization.evaluation import SummaryPredictor
 from regard.jobs.translate.stream import read_chunks
+from regard.progress import report_note
 from regard.run import open_run
 from regard.tasks.extract.extractor import Extractor
 from regard.tasks.summarize.documents import divide_text
+from regard.tasks.summarize.summarizer import Summarizer
 
 CHUNK = 64
 """Documents, which are longer than sentences."""
@@ -50,12 +52,27 @@ class TextSummarizer:
 
     def summarize(self, texts: Iterable[str]) -> list[str]:
         """The summary of each text, in the same order."""
-        return self.predictor.summarize([divide_text(text, self._rules) for text in texts])
+        return self.predictor.summarize(self._divide(texts))
 
     def summarize_lines(self, lines: Iterable[str]) -> Iterator[SummarizedLine]:
         """Summarize each line; memory does not grow with their number."""
+        num_cut = 0
         for chunk in read_chunks(lines, CHUNK):
-            yield from map(SummarizedLine, chunk, self.summarize(chunk))
+            documents = self._divide(chunk)
+            num_cut += self._count_cut(documents)
+            yield from map(SummarizedLine, chunk, self.predictor.summarize(documents))
+        if num_cut:
+            report_note(
+                f"{num_cut:,} {'document is' if num_cut == 1 else 'documents are'} longer than the model reads: the "
+                f"rest is not summarized (data.max_length={self.config.data.max_length})"
+            )
+
+    def _divide(self, texts: Iterable[str]) -> list[tuple[str, ...]]:
+        return [divide_text(text, self._rules) for text in texts]
+
+    def _count_cut(self, documents: Sequence[Sequence[str]]) -> int:
+        """How many documents are not read to their end; an extract is chosen from all sentences."""
+        return self.predictor.count_cut(documents) if isinstance(self.predictor, Summarizer) else 0
 
 
 def open_summarizer(folder: Path, device: str) -> TextSummarizer:

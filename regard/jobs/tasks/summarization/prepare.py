@@ -9,9 +9,10 @@ from regard.data.group_split import hold_out_related
 from regard.data.normalization import hash_source
 from regard.data.sentences import rules_for
 from regard.errors import ConfigError, DataError
+from regard.formats import Pair
 from regard.formats.summaries import SummarizedDocument, SummaryColumns, read_documents
 from regard.jobs.tasks.held_out import held_out_fractions, write_manifest
-from regard.progress import stage, track
+from regard.progress import report_note, stage, track
 from regard.run import Run
 from regard.tasks.summarize.documents import divide_text, store_document
 
@@ -45,7 +46,7 @@ def write_texts(run: Run, config: Config, complete: Complete, one_reference: boo
     sets = {"train": list(track(read_files(c.train, config), "reading train"))}
     fractions = held_out_fractions(config, len(sets["train"]))
     if fractions:
-        sets = _hold_out(sets["train"], config.train.seed, fractions)
+        sets = _hold_out(sets["train"], config.split_seed, fractions)
     for name, files in (("dev", c.dev), ("test", c.test)):
         if files:
             sets[name] = list(track(read_files(files, config), f"reading {name}"))
@@ -53,7 +54,8 @@ def write_texts(run: Run, config: Config, complete: Complete, one_reference: boo
     notes += _drop_unusable(sets, LONGER in c.drop)
     for name, documents in sets.items():
         if not documents:
-            raise DataError(f"{name} has no document; expected one at least, and hundreds to learn from")
+            reasons = f" ({'; '.join(notes)})" if notes and name == "train" else ""
+            raise DataError(f"{name} has no document{reasons}; expected one at least, and hundreds to learn from")
     if one_reference:
         sets["train"] = [replace(one, references=(text,)) for one in sets["train"] for text in one.references]
     pairs = (
@@ -105,6 +107,15 @@ def _drop_unusable(sets: dict[str, Documents], drop_longer: bool) -> list[str]:
         advice = "left out" if drop_longer else f"data.drop={LONGER} leaves them out"
         notes.append(f"train: {len(longer):,} summaries are longer than their document ({advice})")
     return notes
+
+
+def require_texts(pairs: Sequence[Pair]) -> None:
+    """Refuse stored documents that are all empty; say how many are."""
+    num_empty = sum(not pair.source for pair in pairs)
+    if num_empty == len(pairs):
+        raise DataError(f"{pairs[0].location}: this document and all others are empty; expected texts to summarize")
+    if num_empty:
+        report_note(f"{num_empty:,} of {len(pairs):,} documents are empty, and have an empty summary")
 
 
 def is_longer(document: SummarizedDocument) -> bool:

@@ -98,6 +98,7 @@ class SummaryTask:
         return self._evaluate(run, predictor, pairs, read_opponents(run, set_name) if set_name else None)
 
     def evaluate_new(self, run: Run, predictor: SummaryPredictor, pairs: Sequence[Pair]) -> SummaryEvaluation:
+        prepare.require_texts(pairs)
         training, dev = (read_stored_pairs(run, name) for name in ("train", "dev"))
         return self._evaluate(run, predictor, pairs, self.predict_opponents(training, dev, pairs))
 

@@ -209,6 +209,12 @@ def test_files_are_evaluated_beside_bags_of_words(embedder_run: Path, related: P
     with pytest.raises(RegardError, match=r"one\.tsv:1: is the only pair; expected several"):
         (tmp_path / "one.tsv").write_text("a b\tc d\n")
         regard.evaluate(copy, tmp_path / "one.tsv")
+    with pytest.raises(RegardError, match=r"same\.tsv:1: this pair and all others have the same second text; expected"):
+        (tmp_path / "same.tsv").write_text("a b\tc d\ne f\tc d\n")
+        regard.evaluate(copy, tmp_path / "same.tsv")
+    with pytest.raises(RegardError, match=r"flat\.csv:1: this pair and all others have the similarity 1; expected"):
+        (tmp_path / "flat.csv").write_text("a b,c d,1\na,b,1\ne,f,1\n")
+        regard.evaluate(copy, tmp_path / "flat.csv")
     with pytest.raises(RegardError, match=r"low\.csv:2: the similarity is -1; expected 0 to 100"):
         (tmp_path / "low.csv").write_text("a b,c d,1\na,b,-1\ne,f,2\n")
         regard.evaluate(copy, tmp_path / "low.csv")
@@ -258,6 +264,8 @@ def test_runs_and_files_of_similarities_are_compared(embedder_run: Path, related
         ("a\tb\t3\nc\td\t4\n", ("data.dev={wide}",), r"wide\.tsv:3: the similarity is 7; expected 0 to 5"),
         ("a\tb\t3\nc\td\t4\n", ("data.dev={dev}",), r"dev\.tsv:1: has no similarity, as the training pairs have"),
         ("a\tb\te\nc\td\tf\n", ("data.train={both}",), r"short\.tsv:1: has 2 texts in a row, but .*train\.tsv:1 has 3"),
+        ("a\tb\nc\tb\n", ("data.dev={dev}",), r"train\.tsv:1: this pair and all others have the same second text"),
+        ("a\tb\t3\nc\td\t3\n", ("data.dev={wide}",), r"train\.tsv:1: this pair and all others have the similarity 3"),
         ("a\tb\nc\td\n", ("train.rdrop=1",), r"train\.rdrop=1: vectors have no classes"),
         ("a\tb\nc\td\n", ("train.label_smoothing=0.2",), r"train\.label_smoothing=0\.2: vectors have no classes"),
         ("a\tb\nc\td\n", ('data.drop=["duplicate"]',), r"of pairs of texts, only those that dev or test have"),

@@ -12,12 +12,15 @@ from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.registry import get_task
 from regard.jobs.train.training_data import read_notes, read_texts_manifest
 from regard.metrics.summaries import NAMES
+from regard.progress import report_progress_to
 from regard.run import Run
 from regard.tasks.summarize.documents import restore_document
 from tests.jobs.tasks.summarization.conftest import make_config
+from tests.notes import NoteListener
 
 TASKS = ("summarize", "extract")
 OPPONENTS = ["first sentence", 'first sentence with "we"', "title", "the 4 most frequent words"]
+EMPTY = {"source": [], "target": "two"}
 ROW = {"source": ["One thing is here.", "Two things are there."], "target": "two things"}
 
 
@@ -96,7 +99,18 @@ def test_long_documents_are_cut_and_counted(summaries: Path, tmp_path: Path):
     regard.train(summaries / "train.jsonl", task="summarize", out=run, steps=2, settings=settings, **files)
     notes = "\n".join(read_notes(Run(run)))
     assert "train: 251 documents" in notes and "are longer than data.max_length=17, and cut there" in notes
-    assert regard.load(run).summarize("It rains. " * 50) is not None
+    long = "It rains. " * 50
+    said: list[str] = []
+    with report_progress_to(NoteListener(said)):
+        assert len(list(regard.summarize_stream(run, [long, "It rains.", long]))) == 3
+        list(regard.summarize_stream(run, ["It rains.", ""]))
+    assert said == ["2 documents are longer than the model reads: the rest is not summarized (data.max_length=17)"]
+    only_empty, some = (write(tmp_path / f"{n}.jsonl", *[EMPTY] * 2, *[ROW] * n) for n in (0, 3))
+    with pytest.raises(RegardError, match=r"0\.jsonl:1: this document and all others are empty; expected texts"):
+        regard.evaluate(run, only_empty)
+    with report_progress_to(NoteListener(said)):
+        regard.evaluate(run, some)
+    assert said[1:] == ["2 of 5 documents are empty, and have an empty summary"]
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -108,6 +122,11 @@ def test_long_documents_are_cut_and_counted(summaries: Path, tmp_path: Path):
         ([ROW | {"target": []}], {}, "has no summary"),
         ([ROW] * 40, {"settings": {"data.drop": ["blank"]}}, "data.drop=longer drops"),
         ([ROW] * 40, {"label": "x"}, None),
+        (
+            [{"source": [f"one {n}"], "target": f"this is longer than {n}"} for n in range(40)],
+            {"settings": {"data.drop": ["longer"]}},
+            "train has no document (train: 3",
+        ),
         ([{"source": "a b c", "target": "d"}] * 40, {"text": "no"}, "has no column 'no'"),
     ],
 )
