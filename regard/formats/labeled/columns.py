@@ -149,10 +149,10 @@ def require_distinct(columns: Mapping[str, str | int | None], file: str, header:
             raise FormatError(
                 f"{file}: {name} would be both the {first} and the {second}; name two different columns{has}"
             )
-    for what, name in chosen:
-        if isinstance(name, str) and header.count(name) > 1:
+    for what, column in chosen:
+        if isinstance(column, str) and header.count(column) > 1:
             raise FormatError(
-                f"{file}: has {header.count(name)} columns {name!r}, and the {what} is one of them; rename the "
+                f"{file}: has {header.count(column)} columns {column!r}, and the {what} is one of them; rename the "
                 f"others{has}"
             )
 
