@@ -9,6 +9,7 @@ from regard.inspection.example import (
     MAX_TOKENS,
     NO_WORD,
     TokenizedText,
+    build_span_example,
     build_text_example,
     cover_words,
     main_words,
@@ -17,6 +18,8 @@ from regard.inspection.example import (
 from regard.languages import word_spans
 from regard.model.single_stack import DecoderOnly, EncoderOnly
 from regard.tasks.generate import PromptTokenizer
+from regard.tasks.masked_lm.filler import tokenize_masks
+from regard.tasks.masked_lm.masking import require_mask
 
 ALL_TOKENS = MAX_TOKENS * 1000
 """Texts are not truncated: what is too long to inspect is refused."""
@@ -46,6 +49,17 @@ class WholeText:
 
     def read(self, text: str) -> TokenizedText:
         return build_text_example(self.tokenizer, text, ALL_TOKENS).source
+
+
+@dataclass(frozen=True)
+class MaskedText:
+    """A text as a masked language model reads it: each [MASK] is one token."""
+
+    tokenizer: TextTokenizer
+
+    def read(self, text: str) -> TokenizedText:
+        ids, spans = tokenize_masks(text, self.tokenizer, require_mask(self.tokenizer), ALL_TOKENS)
+        return build_span_example(text, ids, self.tokenizer.convert_ids_to_tokens(ids), spans).source
 
 
 @dataclass(frozen=True)

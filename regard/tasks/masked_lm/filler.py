@@ -82,25 +82,33 @@ def find_masks(text: str) -> list[Span]:
 
 def encode_masks(text: str, tokenizer: TextTokenizer, mask_id: int, max_length: int) -> list[int]:
     """The ids of a text with the token [MASK] for each of its masks."""
+    return tokenize_masks(text, tokenizer, mask_id, max_length)[0]
+
+
+def tokenize_masks(
+    text: str, tokenizer: TextTokenizer, mask_id: int, max_length: int
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """The ids of a text with the token [MASK] for each of its masks, and the characters of each token."""
     masks = find_masks(text)
-    text = text.replace(MASK_TOKEN, PLACEHOLDER)
+    replaced = text.replace(MASK_TOKEN, PLACEHOLDER)
     positions = [begin - i * (len(MASK_TOKEN) - 1) for i, (begin, _) in enumerate(masks)]
-    (ids,), spans = tokenizer.encode([text], max_length), tokenizer.spans(text, max_length)
-    masks_of_token = [[p for p in positions if begin <= p < end] for begin, end in spans]
-    row: list[int] = []
+    (ids,), spans = tokenizer.encode([replaced], max_length), tokenizer.spans(replaced, max_length)
+    masks_of_token = [[i for i, p in enumerate(positions) if begin <= p < end] for begin, end in spans]
+    row: list[tuple[int, Span]] = []
     filled: set[int] = set()
-    for i, (token, span) in enumerate(zip(ids, spans, strict=True)):
-        is_last = i + 1 == len(ids)
-        is_blank = token not in tokenizer.special_ids and not text[slice(*span)].strip()
-        if masks_of_token[i]:
-            new = [p for p in masks_of_token[i] if p not in filled]  # bytes of the placeholder come one by one
-            row += [mask_id] * len(new)
+    for n, (token, span) in enumerate(zip(ids, spans, strict=True)):
+        is_last = n + 1 == len(ids)
+        is_blank = token not in tokenizer.special_ids and not replaced[slice(*span)].strip()
+        if masks_of_token[n]:
+            new = [i for i in masks_of_token[n] if i not in filled]  # bytes of the placeholder come one by one
+            row += [(mask_id, masks[i]) for i in new]
             filled.update(new)
-        elif is_last or not masks_of_token[i + 1] or not is_blank:  # a blank before a mask is a part of its word
-            row.append(token)
+        elif is_last or not masks_of_token[n + 1] or not is_blank:  # a blank before a mask is a part of its word
+            begin, end = (edge + (len(MASK_TOKEN) - 1) * sum(p < edge for p in positions) for edge in span)
+            row.append((token, (begin, end)))
     if len(filled) < len(masks):
         raise DataError(
             f"the text is longer than {max_length} tokens, which is all that the model reads, and one of its "
             f"{len(masks)} {MASK_TOKEN} is behind them; shorten it"
         )
-    return row
+    return [token for token, _ in row], [span for _, span in row]

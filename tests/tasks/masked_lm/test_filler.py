@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from regard.errors import DataError
-from regard.tasks.masked_lm.filler import MaskFiller, encode_masks
+from regard.inspection.text_readers import MaskedText, WholeText
+from regard.tasks.masked_lm.filler import MaskFiller, encode_masks, tokenize_masks
 from tests.tasks.masked_lm.conftest import EOS, MASK, SENTENCES
 
 
@@ -62,6 +63,16 @@ def test_every_mask_stands_where_its_word_was(filler, tokenizer):
     assert tokenizer.convert_ids_to_tokens(encode_masks(text, tokenizer, MASK, filler.max_length)) == [
         "[MASK]", "▁do", "g", "▁he", "ars", "[MASK]", "▁ca", "t", "▁an", "d", "[MASK]", "▁.", "</s>"
     ]  # fmt: skip
+
+
+def test_what_is_inspected_is_what_is_filled(filler, tokenizer):
+    text = "[MASK] dog hears [MASK] cat and [MASK] ."
+    read = MaskedText(tokenizer).read(text)
+    assert list(read.ids) == encode_masks(text, tokenizer, MASK, filler.max_length)
+    _, spans = tokenize_masks(text, tokenizer, MASK, filler.max_length)
+    covered = [text[slice(*span)].strip() for span in spans]
+    assert covered == ["[MASK]", "do", "g", "he", "ars", "[MASK]", "ca", "t", "an", "d", "[MASK]", ".", ""]
+    assert MaskedText(tokenizer).read(SENTENCES[0]) == WholeText(tokenizer).read(SENTENCES[0])
 
 
 def test_a_text_without_mask_is_refused_by_name(filler):

@@ -35,6 +35,7 @@ from regard.tasks.masked_lm.loss import MaskedLMLoss
 from regard.tasks.masked_lm.masking import FixedMaskingCollator, MaskingCollator
 
 if TYPE_CHECKING:
+    from regard.inspection.text_readers import TextReader
     from regard.jobs.tasks.comparison import TaskComparison
     from regard.jobs.tasks.reporting.example_section import ExampleSection
 
@@ -117,6 +118,11 @@ class MaskedLMTask(LanguageTask):
 
     def make_predictor(self, model: EncoderOnly, tokenizer: TextTokenizer, labels: Any, config: Config) -> MaskFiller:
         return MaskFiller(model, tokenizer, config.data.max_length)
+
+    def make_reader(self, run: Run, predictor: MaskFiller) -> "TextReader":
+        from regard.inspection.text_readers import MaskedText  # with all that inspects
+
+        return MaskedText(predictor.tokenizer)
 
     @property
     def file_example(self) -> str:
