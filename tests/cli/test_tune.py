@@ -207,7 +207,7 @@ MISTAKES = {
     ),
     "files of another task": (
         ["tune", "labels.csv", "--task", "tag", "--over", "model.layers=1,2", "--out", "s"],
-        "labels.csv: a spreadsheet",
+        "labels.csv: has texts with labels; expected words with tags",
     ),
     "a column that is not there": (
         ["tune", "labels.csv", "--text", "nowhere", "--over", "model.layers=1,2", "--out", "s"],

@@ -232,11 +232,14 @@ def test_what_many_steps_have_not_taught_is_not_for_want_of_steps(events: list[A
         ({"epochs": 0.1}, ["--epochs 1"]),
         ({"tokens": 400}, ["--set train.tokens=4000"]),
         ({"steps": 2}, ["--steps 20"]),
-        ({"steps": 3, "epochs": 0.05, "minutes": 0.01}, ["--epochs 0.1", "--minutes "]),
+        ({"steps": 3, "epochs": 0.05, "minutes": 1e-5}, ["--epochs 0.1", "--minutes "]),
     ],
 )
-def test_the_command_to_train_further_does(tmp_path: Path, files: Path, limits: dict[str, float], longer: list[str]):
+def test_the_command_to_train_further_does(
+    tmp_path: Path, files: Path, limits: dict[str, float], longer: list[str], monkeypatch: pytest.MonkeyPatch
+):
     """Whatever has ended a training, the command that is printed takes more steps; its plan counts all of them."""
+    monkeypatch.setattr("regard.training.planning.budget.MIN_SECONDS", 0.001)
     values = parse_assignments(TINY) | {f"train.{name}": value for name, value in limits.items()}
     out = tmp_path / "run"
     first = list(training.training_events(*pairs(files, "train"), dev=pairs(files, "dev"), out=out, settings=values))

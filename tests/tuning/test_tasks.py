@@ -49,9 +49,7 @@ TASKS = {
     "tag": TaskStudy((0.01, 0.0007), 37, "F1", True, ("nats per word", "F1 of each type on dev", "to tag a sentence")),
     "causal-lm": TaskStudy((0.03, 0.02), 61, "bits per byte", False, ("segments of dev", "nats per token")),
     "denoise": TaskStudy((0.02, 0.01), 23, "loss", False, ("nats per target token", "hidden tokens restored")),
-    "masked-lm": TaskStudy(
-        (0.02, 0.01), 101, "loss of masked tokens", False, ("on these passages", "nats per masked token")
-    ),
+    "masked-lm": TaskStudy((0.02, 0.01), 101, "loss of masked tokens", False, ("passages", "nats per masked token")),
 }
 WORDS = {
     "translate": r"BLEU|chrF2?|TER|ROUGE-L|translat\w+|pairs?|sources?|greedy|beam",

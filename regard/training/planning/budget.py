@@ -3,6 +3,9 @@
 import time
 from dataclasses import dataclass, field
 
+MIN_SECONDS = 1.0
+"""Of training, however little time was given."""
+
 
 @dataclass
 class Budget:
@@ -23,7 +26,7 @@ class Budget:
     def progress(self, step: int) -> float:
         """From 0 to 1, by steps or by time."""
         by_steps = step / self.steps if self.steps else 0.0
-        by_time = self.elapsed / max(1.0, 60 * self.minutes - self.reserved_seconds) if self.minutes else 0.0
+        by_time = self.elapsed / max(MIN_SECONDS, 60 * self.minutes - self.reserved_seconds) if self.minutes else 0.0
         return max(by_steps, by_time)
 
     def remaining_seconds(self, step: int, steps_per_second: float) -> float:

@@ -184,7 +184,10 @@ class StudyPage:
         return score.format_margin(self._digits(key)) if score else None
 
     def _digits(self, key: str) -> int:
-        return self.task.metrics[key].digits if key in self.task.metrics else digits_of(self._name_score(key))
+        metrics = self.task.metrics
+        if key in metrics:
+            return metrics[key].digits
+        return max(digits_of(self._name_score(key)), min(2, metrics[self.task.main_score].digits))
 
     def _params_row(self, result: TrialResult) -> dict[str, Value]:
         """Every setting of the search space, in the same order for all rows."""

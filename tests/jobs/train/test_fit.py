@@ -488,8 +488,9 @@ def test_products_of_sixteen_bits_train_too(tmp_path, tiny):
     assert {tensor.dtype for tensor in final_weights(tmp_path / "run").values()} == {torch.float32}
 
 
-def test_minutes_that_are_over_before_training_begins_leave_a_translator_and_a_word(tmp_path, tiny):
-    events = train(tmp_path / "run", tiny("train.minutes=0.001"))
+def test_minutes_that_are_over_before_training_begins_leave_a_translator_and_a_word(tmp_path, tiny, monkeypatch):
+    monkeypatch.setattr("regard.training.planning.budget.MIN_SECONDS", 0.001)
+    events = train(tmp_path / "run", tiny("train.minutes=0.00001"))
     assert "preparing the data took all of the time" in " ".join(
         event.text for event in events if isinstance(event, Note)
     )

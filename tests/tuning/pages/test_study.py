@@ -332,13 +332,15 @@ def test_with_several_seeds_the_seeds_decide():
     study = analysis_of(best, near, far).study
     tests = compare_seeds(study, [best, near, far])
     assert not tests[2].significant and tests[3].significant and tests[3].difference == pytest.approx(-5.1)
-    text = " ".join(describe_study(analysis_of(best, near, far, tests=tests)))
+    lines = describe_study(analysis_of(best, near, far, tests=tests))
+    text = " ".join(lines)
+    assert "25.20 ± 0.20 over 3 seeds, no significant difference from the next, set 2; the last" in lines[0]
     assert (
         "By dev BLEU, significantly different from set 1 (Tukey's and Welch's tests over seeds): set 3 (-5.10, p = 0.0"
         in text
     )
     assert "Not significant over these seeds: the difference in BLEU between set 1 and set 2 (-0.20" in text
-    assert "bootstrap" not in text and "no significant difference" not in text  # the best one is also the smallest
+    assert "bootstrap" not in text and "no significant difference" not in lines[-1]  # the best is also the smallest
 
 
 def test_the_sentences_of_one_seed_test_nothing_where_there_are_several(tmp_path: Path):
@@ -392,7 +394,7 @@ def test_nothing_is_said_of_the_end_of_what_has_not_ended():
         study_of(sets={"set 1": {"model.layers": 1}}, metric="bleu"), [running], loss_curves={1: curve}
     )
     assert describe_study(analysis) == [
-        "1 trial: 0 complete, 1 still running. There is no ranking: no trial has finished.",
+        "There is no ranking: no trial has finished. 1 trial: 0 complete, 1 still running.",
         "No recommendation: no trial has finished.",
     ]
 

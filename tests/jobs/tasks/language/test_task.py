@@ -75,7 +75,8 @@ def test_files_of_dev_and_test_are_sets_of_their_own(documents, tmp_path: Path):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize(
-    ("content", "sentence"), [(b"", "is empty"), (b"x", "too few to hold out"), (b"\xff\xfe\x00", "UTF-8|UTF-16|text")]
+    ("content", "sentence"),
+    [(b"", "is empty"), (b"x", "1 character is too short to hold out"), (b"\xff\xfe\x00", "UTF-8|UTF-16|text")],
 )
 def test_what_cannot_be_learned_from_is_refused_in_a_sentence(task: str, content: bytes, sentence: str, tmp_path: Path):
     (tmp_path / "text.txt").write_bytes(content)
