@@ -110,7 +110,7 @@ def test_wrong_lengths_are_refused():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["accuracy", "macro_f1", "mcc"])
-def test_intervals_hold_the_truth_in_95_of_100_cases(name):
+def test_intervals_hold_the_truth_in_95_of_100_cases(name, record_property):
     rng = np.random.default_rng(0)
     joint = np.array([[0.3, 0.05, 0.02], [0.04, 0.25, 0.06], [0.03, 0.05, 0.2]])
     truth, hits, trials = 100 * CLASS_MEASURES[name][1](joint), 0, 2000
@@ -119,6 +119,7 @@ def test_intervals_hold_the_truth_in_95_of_100_cases(name):
         confusion = count_confusion([str(c // 3) for c in cells], [str(c % 3) for c in cells])
         score = score_classes(confusion)[name]
         hits += score.low <= truth <= score.high
+    record_property("coverage", f"{hits / trials:.3f}")
     assert 0.93 <= hits / trials <= 0.97
 
 

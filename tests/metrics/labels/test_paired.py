@@ -98,13 +98,14 @@ def test_spans_are_tested_over_sentences():
 
 
 @pytest.mark.slow
-def test_equal_systems_differ_significantly_in_one_case_of_twenty():
+def test_equal_systems_differ_significantly_in_one_case_of_twenty(record_property):
     rng = np.random.default_rng(1)
     significant = np.zeros(2)
     for _ in range(400):
         gold = [str(n) for n in rng.integers(3, size=100)]
         test = compare(gold, {"a": predictions(rng, gold, 0.6), "b": predictions(rng, gold, 0.6)}, "macro_f1")["b"]
         significant += np.array([test.p_bootstrap, test.p_randomized]) < 0.05
+    record_property("sizes", str((significant / 400).tolist()))
     assert (significant / 400 < 0.085).all() and (significant / 400 > 0.02).all()
 
 
