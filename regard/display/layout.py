@@ -4,6 +4,7 @@ Widths are those of a terminal: two columns for a wide character, none for a com
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -81,7 +82,8 @@ def _fold(word: str, first_width: int, width: int) -> list[str]:
     parts, part, room = list[str](), "", first_width
     for unit in _break(word, width):
         if part and display_width(part + unit) > room:
-            parts, part, room = [*parts, part], "", width
+            parts.append(part)
+            part, room = "", width
         part += unit
     return [*parts, part]
 
@@ -89,13 +91,20 @@ def _fold(word: str, first_width: int, width: int) -> list[str]:
 def _break(word: str, width: int) -> Iterator[str]:
     """The units of a word that stay together; one that is itself too wide is cut, since there is no other way."""
     for unit in BREAK_AFTER.split(word):
-        while display_width(unit) > max(1, width):
-            head = unit
-            while display_width(head) > max(1, width) and len(head) > 1:
-                head = head[:-1]
-            yield head
-            unit = unit[len(head) :]
-        yield unit
+        begin = 0
+        while begin < len(unit):
+            end = _cut(unit, begin, max(1, width))
+            yield unit[begin:end]
+            begin = end
+
+
+def _cut(unit: str, begin: int, width: int) -> int:
+    """The end of what has room for `width` columns, at least one character; looks no further than about there."""
+    size = width
+    while begin + size < len(unit) and display_width(unit[begin : begin + size]) <= width:
+        size *= 2
+    ends = range(begin + 1, min(begin + size, len(unit)) + 1)
+    return ends[max(0, bisect_right(ends, width, key=lambda end: display_width(unit[begin:end])) - 1)]
 
 
 def pad(text: str, width: int, right: bool = False) -> str:

@@ -160,6 +160,7 @@ def create_optuna_study(storage: "RDBStorage", study: Study, text: str, folder: 
     if STUDY_ATTR not in optuna_study.user_attrs:
         optuna_study.set_user_attr(FOLDER_ATTR, str(resolve(folder)))
         optuna_study.set_user_attr(STUDY_ATTR, text)
+    _require_readable_trials(optuna_study, redact_password(study.storage) if study.storage else str(folder))
     return optuna_study
 
 
@@ -180,7 +181,21 @@ def load_optuna_study(storage: "RDBStorage", name: str | None, safe_url: str) ->
     optuna_study = optuna.load_study(study_name=name or names[0], storage=storage)
     if STUDY_ATTR not in optuna_study.user_attrs:
         raise RunError(f"storage {safe_url}: the study {optuna_study.study_name!r} was not created by `regard tune`")
+    _require_readable_trials(optuna_study, safe_url)
     return optuna_study
+
+
+def _require_readable_trials(optuna_study: "optuna.Study", place: str) -> None:
+    """Refuse trials with values that are none of their column, such as a date that is no date."""
+    try:
+        optuna_study.get_trials(deepcopy=False)
+    except storage_errors():
+        raise
+    except Exception as error:  # of the column's type, in SQLAlchemy, json or Optuna
+        raise RunError(
+            f"storage {place}: damaged: a trial of the study {optuna_study.study_name!r} cannot be read "
+            f"({first_line(error)}); restore it from a copy"
+        ) from None
 
 
 def _import_optuna() -> Any:

@@ -57,6 +57,15 @@ def test_queries_come_from_standard_input(indexed: Path, capfd, monkeypatch: pyt
     assert rows[0]["fused"][0].keys() == {"rank", "id", "score", "title", "text"}
 
 
+def test_of_an_endless_query_the_beginning_is_shown(indexed: Path, tmp_path: Path, capfd):
+    text = f"the dog c d {'x' * 3_000_000} sees"
+    (tmp_path / "queries.jsonl").write_text(json.dumps({"id": "1", "text": text}) + "\n", encoding="utf-8")
+    options = ("search", indexed / "idx", "--queries", tmp_path / "queries.jsonl", "--method", "bm25")
+    shown = typed(capfd, *options)
+    assert shown.split("\n")[0] == "the dog c d …" and "1. d" in shown and len(shown) < 10_000
+    assert json.loads(typed(capfd, *options, "--json"))["query"] == text
+
+
 def test_nothing_found_is_said(indexed: Path, capfd):
     shown = typed(capfd, "search", indexed / "idx", "xyzzy", "--method", "bm25")
     assert "Nothing was found: no document has a word of the query." in shown

@@ -22,6 +22,13 @@ def test_no_word_is_cut(words, width):
     assert " ".join(wrap(" ".join(words), width)).split() == words
 
 
+@pytest.mark.parametrize("letter", ["x", "日", "e\u0301"])
+def test_a_word_of_millions_of_letters_fills_its_lines(letter: str):
+    lines = wrap(letter * 1_000_000, 41)
+    assert "".join(lines) == letter * 1_000_000
+    assert {display_width(line) for line in lines[:-1]} == {41 - 41 % display_width(letter)}
+
+
 def test_what_is_bound_stays_on_one_line():
     text = f"the score of the model is {bind('BLEU 67.5 ± 6.3')} today"
     assert any("BLEU 67.5 ± 6.3" in line for line in wrap(text, 32)) and "\ue000" not in "".join(wrap(text, 32))

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import sqlite3
 import stat
 from pathlib import Path
 from urllib.parse import unquote
@@ -91,6 +92,32 @@ def test_a_study_that_names_a_server_is_for_its_owner_alone(tmp_path: Path):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o700
     for name in ("a", "b", "empty"):
         assert stat.S_IMODE((tmp_path / name / "study.toml").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE trials SET datetime_complete = '../../x'",
+        "UPDATE trials SET datetime_start = 7",
+        "UPDATE trials SET state = 'x'",
+        "UPDATE trial_user_attributes SET value_json = '{'",
+    ],
+)
+def test_a_storage_with_a_value_that_is_none_is_damaged(damage: str, tmp_path: Path):
+    study, url = study_of(sets=SETS), f"sqlite:///{tmp_path}/s/study.db"
+    worker = open_study.create_study(study, tmp_path / "s")
+    worker.optuna_study.enqueue_trial({"model.dropout": 0.1}, user_attrs={"name": "low"})
+    worker.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "s" / "study.db")) as database, database:
+        assert database.execute(damage).rowcount == 1
+    openers = (
+        lambda: open_study.create_study(study, tmp_path / "s"),
+        lambda: open_study.load_study(tmp_path / "s"),
+        lambda: open_study.join_study(url, None, tmp_path / "other"),
+    )
+    for opener in openers:
+        with pytest.raises(RunError, match=rf"{tmp_path}.*: damaged: a trial of the study .* cannot be read"):
+            opener()
 
 
 @pytest.mark.parametrize("name", ["a?b", "a%41", "a{0}", "a#b;c=d", "a b"])

@@ -39,7 +39,7 @@ STOP_WORDS = {
 """Lists of words that are not counted, by name."""
 MAX_WORD_CHARS = 255
 """Of a term, as in Lucene; what is longer is no word."""
-_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
+_WORD = re.compile(rf"[^\W_]+(?:[{MARKS}]+[^\W_]*)*")
 _CACHED_STEMS = 1 << 18
 
 

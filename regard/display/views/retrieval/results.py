@@ -10,12 +10,12 @@ from regard.retrieval.index import SearchIndex
 MAX_ID_CHARS = 24
 """Of an id in the table; the list below it has all of it."""
 MAX_TEXT_CHARS = 160
-"""Of a document's text."""
+"""Of a query and of a document's text."""
 
 
 def format_search_result(result: SearchResult, width: int, verbose: bool = False) -> list[str]:
     """The ids that each method finds, side by side; then the documents of the first one."""
-    lines = wrap(result.query.text, width)
+    lines = wrap(_shorten(result.query.text, verbose), width)
     if not any(result.rankings.values()):
         return [*lines, *wrap("Nothing was found: no document has a word of the query.", width)]
     titles = [METHOD_TITLES[method] for method in result.rankings]
@@ -41,12 +41,17 @@ def _format_hit(hit: SearchHit | None) -> tuple[str, str]:
 
 def _format_document(hit: SearchHit, width: int, verbose: bool) -> list[str]:
     """A document in a few lines; with `verbose` its whole passage."""
-    text = " ".join(hit.text.split())
-    if not verbose and len(text) > MAX_TEXT_CHARS:
-        text = f"{text[:MAX_TEXT_CHARS].rsplit(' ', 1)[0]} …"
+    text = _shorten(" ".join(hit.text.split()), verbose)
     title = " ".join(hit.title.split())
     heading = wrap(f"{hit.rank}. {hit.id}{': ' if title else ''}{title}", width, "", "   ")
     return [*heading, *(wrap(text, width, "   ") if text else [])]
+
+
+def _shorten(text: str, verbose: bool) -> str:
+    """The words at the beginning of a long text, unless all of it is wanted."""
+    if verbose or len(text) <= MAX_TEXT_CHARS:
+        return text
+    return f"{text[:MAX_TEXT_CHARS].rsplit(' ', 1)[0]} …"
 
 
 def format_index(index: SearchIndex, width: int) -> list[str]:
