@@ -27,7 +27,7 @@ TASK_ARCHITECTURES: dict[TaskName, tuple[str, ...]] = {
     "masked-lm": ("encoder",),
     "embed": ("encoder", "decoder"),
     "denoise": ("encoder-decoder",),
-    "summarize": ("encoder-decoder",),
+    "summarize": ("encoder-decoder", "decoder"),
     "extract": ("encoder",),
 }
 """The first is the default."""
@@ -41,7 +41,6 @@ ARCHITECTURE_REASONS: dict[tuple[TaskName, str], str] = {
     ("denoise", "encoder"): "an encoder writes no text",
     ("denoise", "decoder"): "it teaches an encoder to read and a decoder to write, for runs that have both",
     ("summarize", "encoder"): "an encoder writes no text; --task extract chooses sentences with one",
-    ("summarize", "decoder"): "documents are read by an encoder",
     ("extract", "decoder"): "a sentence is chosen by what follows it, too",
     ("extract", "encoder-decoder"): "sentences are chosen where they stand, and a decoder has no part in it",
 }
@@ -57,11 +56,13 @@ ARCHITECTURE_NOTES: dict[tuple[TaskName, str], str] = {
     "no part in a vector: it has fewer weights at work.",
     ("translate", "decoder"): "The decoder reads the source, a mark and the target as one sequence; its loss is that "
     "of the target alone. No architecture has guided alignment, which needs cross-attention.",
+    ("summarize", "decoder"): "The decoder reads the document, a mark and the summary as one sequence; its loss is that "
+    "of the summary alone.",
 }
 """How a task is done by an architecture, where that is not plain."""
 READING_TASKS: tuple[TaskName, ...] = ("embed",)
 """Of an encoder-decoder they would use the encoder alone."""
-SOURCE_TARGET_TASKS: tuple[TaskName, ...] = ("translate",)
+SOURCE_TARGET_TASKS: tuple[TaskName, ...] = ("translate", "summarize")
 """A text -> another text."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
     "data.subword_regularization": ("translate", "classify", "summarize"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from regard.config import ARCHITECTURE_NOTES, READING_TASKS
 from regard.tuning.analysis.wording import capitalize, format_count, is_visible
-from regard.tuning.architectures.comparison import ArchitectureComparison, ArchitectureTest
+from regard.tuning.architectures.comparison import ArchitectureComparison
 from regard.tuning.architectures.sizes import spread
 
 SMALLEST_P = 0.001
@@ -13,9 +13,8 @@ SMALLEST_P = 0.001
 def describe_architectures(comparison: ArchitectureComparison) -> Iterator[str]:
     """The verdict, how equal the models are, and what else a reader must know."""
     budget = " and ".join(f"{limit:g} {name}" for name, limit in comparison.budget.items())
-    tests = sorted(comparison.tests, key=lambda test: test.adjusted_p)
-    verdicts = [_describe_test(comparison, test) for test in tests]
-    yield f"On these {comparison.num_train:,} {comparison.units} and {budget} each, {'; '.join(verdicts)}."
+    verdicts = "; ".join(_describe_tests(comparison))
+    yield f"On these {comparison.num_train:,} {comparison.units} and {budget} each, {verdicts}."
     yield _describe_scores(comparison)
     yield _describe_sizes(comparison)
     names = {one.name for one in comparison.results}
@@ -39,14 +38,21 @@ def describe_method(comparison: ArchitectureComparison) -> str:
     return f"Intervals and p-values take account of {chance}. p-values are corrected for {count} (Holm)."
 
 
-def _describe_test(comparison: ArchitectureComparison, test: ArchitectureTest) -> str:
-    p = f"p < {SMALLEST_P:g}" if test.adjusted_p < SMALLEST_P else f"p = {test.adjusted_p:.3f}"
-    digits = comparison.digits
-    gap = f"{test.difference:.{digits}f} points of {comparison.metric}"
-    if test.significant and is_visible(test.difference, digits):
-        interval = f"{test.low:.{digits}f} to {test.high:.{digits}f}"
-        return f"{_the(test.first)} is ahead of {_the(test.second)} by {gap} (95% interval {interval}, {p})"
-    return f"undecided between {_the(test.first)} and {_the(test.second)} ({gap}, {p})"
+def _describe_tests(comparison: ArchitectureComparison) -> Iterator[str]:
+    """The differences that were found, and then the pairs that are undecided."""
+    digits, undecided = comparison.digits, []
+    for test in sorted(comparison.tests, key=lambda test: test.adjusted_p):
+        p = f"p < {SMALLEST_P:g}" if test.adjusted_p < SMALLEST_P else f"p = {test.adjusted_p:.3f}"
+        gap = f"{test.difference:.{digits}f} points"
+        if test.significant and is_visible(test.difference, digits):
+            interval = f"95% interval {test.low:.{digits}f} to {test.high:.{digits}f}"
+            yield (
+                f"{_the(test.first)} is ahead of {_the(test.second)} by {gap} of {comparison.metric} ({interval}, {p})"
+            )
+        else:
+            undecided.append(f"{_the(test.first)} and {_the(test.second)} ({gap}, {p})")
+    if undecided:
+        yield f"undecided between {', between '.join(undecided)}"
 
 
 def _describe_scores(comparison: ArchitectureComparison) -> str:

@@ -122,6 +122,14 @@ def test_the_verdict_says_who_is_ahead_and_what_is_undecided():
     assert "The decoder was not trained: too little memory." in list(describe_architectures(failed))
 
 
+def test_architectures_that_do_not_differ_are_undecided_in_one_sentence():
+    rng, easy = np.random.default_rng(7), np.random.default_rng(7).random(N) < 0.5
+    names = ("encoder", "decoder", "encoder-decoder")
+    verdict, *_ = describe_architectures(make_comparison({name: make_seeds(0.3, 0.05, rng, easy) for name in names}))
+    assert verdict.count("undecided between the ") == 1 and verdict.count(", between the ") == 2
+    assert "ahead" not in verdict
+
+
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_a_single_seed_is_said_to_say_nothing_of_others(seeds: int):
     rng = np.random.default_rng(7)
