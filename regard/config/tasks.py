@@ -56,8 +56,10 @@ ARCHITECTURE_NOTES: dict[tuple[TaskName, str], str] = {
     "no part in a vector: it has fewer weights at work.",
     ("translate", "decoder"): "The decoder reads the source, a mark and the target as one sequence; its loss is that "
     "of the target alone. No architecture has guided alignment, which needs cross-attention.",
-    ("summarize", "decoder"): "The decoder reads the document, a mark and the summary as one sequence; its loss is that "
-    "of the summary alone.",
+    (
+        "summarize",
+        "decoder",
+    ): "The decoder reads the document, a mark and the summary as one sequence; its loss is that of the summary alone.",
 }
 """How a task is done by an architecture, where that is not plain."""
 READING_TASKS: tuple[TaskName, ...] = ("embed",)
