@@ -66,8 +66,13 @@ TAG_SIZING = replace(
 CLASSIFY_SIZING = replace(
     LABEL_SIZING,
     settings=(SuggestedSetting("train.metric", "accuracy", "the loss of dev rises while its accuracy still does"),),
-    scratch_settings=(SuggestedSetting("data.subword_regularization", 0.1, "labels are few: every epoch differs"),),
+    scratch_settings=(
+        SuggestedSetting("data.subword_regularization", 0.1, "labels are few: every epoch differs"),
+        SuggestedSetting("train.rdrop", 4.0, "dropout must not change a decision"),
+        SuggestedSetting("train.ema", 0.999, "dev is flat after an epoch: averaged weights are steadier"),
+    ),
 )
+"""A classifier from scratch knows its training texts after one epoch; what it still can gain is regularization."""
 TOKEN_SIZING = StackSizing(
     (
         StackPreset(128, 4, 4, 512, 0),
@@ -99,7 +104,8 @@ def suggest_single_stack(inputs: SizingInputs, config: Config, sizing: StackSizi
 
 
 def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_sized: bool) -> Iterator[SuggestedSetting]:
-    text = f"{inputs.source_bytes:,} bytes of text"
+    text, finetunes = f"{inputs.source_bytes:,} bytes of text", bool(config.train.init_from)
+    of_task = (*sizing.settings, *(() if finetunes else sizing.scratch_settings))
     sizes = (size for max_bytes, size in sizing.vocab_sizes if inputs.source_bytes < max_bytes)
     vocab_size = next(sizes, MAX_VOCAB_SIZE)
     yield SuggestedSetting("data.vocab_size", vocab_size, text)
@@ -111,8 +117,9 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
         SuggestedSetting("train.batch_tokens", sizing.batch_tokens, sizing.batch_reason),
         *_suggest_precision(model, inputs.bfloat16_speedup),
     ]
-    expected = _estimate(inputs, _apply(speed, config, model), vocab_size, sizing.max_rows)
-    steps, finetunes = max(1, int(expected.steps)), bool(config.train.init_from)
+    of_training = [*speed, *(one for one in of_task if one.name.startswith("train."))]
+    expected = _estimate(inputs, _apply(of_training, config, model), vocab_size, sizing.max_rows)
+    steps = max(1, int(expected.steps))
     epochs = f"about {format_epochs(expected.epochs)} epochs"
     dropout = next((p for limit, p in sizing.dropouts if expected.epochs < limit), 0.3)
     yield SuggestedSetting("model.dropout", FINETUNE_DROPOUT if finetunes else dropout, epochs)
@@ -126,7 +133,7 @@ def _suggest(inputs: SizingInputs, config: Config, sizing: StackSizing, user_siz
     validate_every = min(2000, max(50, steps // num_validations))
     yield SuggestedSetting("train.validate_every", validate_every, f"about {num_validations} validations")
     yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")
-    yield from (*sizing.settings, *(() if finetunes else sizing.scratch_settings))
+    yield from of_task
 
 
 def _suggest_precision(model: ModelConfig, bfloat16_speedup: float) -> Iterator[SuggestedSetting]:

@@ -54,6 +54,7 @@ def test_fine_tuning_is_slower_with_a_faster_output_and_keeps_the_segmentation()
     assert tuned["train.output_lr_factor"] > 1 and "train.output_lr_factor" not in scratch
     assert tuned["model.dropout"] < scratch["model.dropout"]
     assert scratch["data.subword_regularization"] > 0 and "data.subword_regularization" not in tuned
+    assert scratch["train.rdrop"] > 0 and scratch["train.ema"] > 0 and not {"train.rdrop", "train.ema"} & tuned.keys()
     assert scratch["train.metric"] == tuned["train.metric"] == "accuracy"
     assert not {"train.metric", "data.subword_regularization"} & suggest(LABEL_SIZING, task="tag").keys()
     assert suggest(TAG_SIZING, task="tag")["train.metric"] == "f1"
@@ -100,6 +101,14 @@ def test_steps_are_planned_at_the_speed_of_the_precision_and_with_the_settings_o
     assert warmup("train.precision=float32", speedup=2.66) == slow
     assert warmup("train.precision=bfloat16", speedup=2.66) == warmup(speedup=2.66)
     assert warmup("train.batch_tokens=512") > 1.5 * slow and warmup("data.vocab_size=1000") > 1.1 * slow
+
+
+def test_steps_are_planned_with_both_passes_of_rdrop():
+    def warmup(*assignments: str) -> int:
+        values = suggest(CLASSIFY_SIZING, "train.minutes=2", *assignments, size=70_000_001)
+        return int(values["train.warmup"])
+
+    assert warmup("train.rdrop=0") == pytest.approx(2 * warmup(), rel=0.05)
 
 
 @pytest.mark.parametrize("name", ["model.dim", "data.vocab_size"])
