@@ -55,7 +55,7 @@ def line_chart(
     axis = alt.Axis(grid=False, **whole_ticks(lines))
     across = alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, zero=False), axis=axis)
     up = alt.Y("y:Q", title=y_title, scale=_value_scale(lines))
-    style = _series_style(list(lines), legend=series is not None)
+    style = series_style(list(lines), legend=series is not None)
     layers: list[alt.Chart] = []
     if dense:
         base = alt.Chart(alt.NamedData("dense"))
@@ -64,7 +64,7 @@ def line_chart(
         base = alt.Chart(alt.NamedData("sparse"))
         layers.append(base.mark_line(strokeWidth=2, strokeJoin="round").encode(across, up, **style))
         layers.append(base.mark_point(filled=True, size=38, opacity=1).encode(across, up, color=style["color"]))
-    layers += _rule_layers(up) if rules else []
+    layers += rule_layers(up) if rules else []
     datasets: dict[str, list[dict[str, Value]]] = {
         "dense": _long_rows(dense),
         "sparse": _long_rows(sparse),
@@ -99,7 +99,7 @@ def bar_chart(
     size = (max(320, needed_width), HEIGHT - 40) if upright else (460, len(categories) * (len(names) * 20 + 12))
 
     base = alt.Chart(alt.NamedData("bars")).encode(**_category_encoding(upright, categories, x_title))
-    color = _series_style(names, legend=series is not None)["color"]
+    color = series_style(names, legend=series is not None)["color"]
     layers = [base.mark_bar().encode(color=color, **_value_encoding(upright, axis, "value"))]
     if interval:
         whisker = base.mark_rule(strokeWidth=1.4, color=TEXT_COLOR)
@@ -186,7 +186,7 @@ def _downsampling_note(lines: Mapping[str, Sequence[Point]], downsampled: Mappin
     return "; ".join(notes)
 
 
-def _series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
+def series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
     """A color for each series; after the end of the palette, colors repeat with dashes."""
     import altair as alt
 
@@ -213,7 +213,7 @@ def _series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
     return style
 
 
-def _rule_layers(up: alt.Y) -> list[alt.Chart]:
+def rule_layers(up: alt.Y) -> list[alt.Chart]:
     import altair as alt
 
     base = alt.Chart(alt.NamedData("rules"))
