@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.labs.effects import MeasuredClaim
+from regard.labs.effects import Effect, MeasuredClaim
 from regard.labs.verdict import Verdict, combine_verdicts
+from regard.report.page import PagePart, Paragraph, TableView, render_fragment
 from regard.report.table import Table
 
 PHRASES = {
@@ -60,6 +61,30 @@ class Finding:
         unmet = [need.sentence for need in self.needs if not need.is_met]
         part = next((part for part in self.parts if part.verdict is not Verdict.HOLDS), self.parts[0])
         return f"{self.verdict.capitalize()}: {unmet[0] if unmet else phrase(part)}"
+
+    @property
+    def predicted_part(self) -> MeasuredClaim:
+        """The part that the lab's question asks for: its first number that chance is in, or else its first."""
+        return next((part for part in self.parts if isinstance(part, Effect)), self.parts[0])
+
+    def parts_table(self) -> Table:
+        """A row for each part of the claim."""
+        return Table.from_rows(
+            {
+                "verdict": f"{part.verdict.sign} {part.verdict}",
+                "what": part.name,
+                "measured": part.measured,
+                "claimed": part.claimed,
+            }
+            for part in self.parts
+        )
+
+    def page_parts(self) -> list[PagePart]:
+        """The numbers of the finding, and what had to be so, as parts of a page."""
+        return [TableView(self.parts_table()), *(Paragraph(f"Needed: {need.sentence}.") for need in self.needs)]
+
+    def _repr_html_(self) -> str:
+        return render_fragment([Paragraph(f"{self.verdict.sign} {self.headline}."), *self.page_parts()])
 
     @property
     def margin(self) -> float:

@@ -1,7 +1,7 @@
 """What a lab's file says about itself, read without running it: fast, and safe with a file of somebody else."""
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,10 @@ class LabHeader:
     turn: dict[str, tuple[Any, ...]]
     """One knob and the values that a page shows beforehand."""
     functions: tuple[str, ...]
+    parameters: tuple[str, ...] = ()
+    """Those of run, in its order: `seeds`, its mechanisms, and `sentences` where it takes any."""
+    knobs: dict[str, Any] = field(default_factory=dict)
+    """Its constants in capitals that are written as literals, texts of the header left out."""
 
     @property
     def name(self) -> str:
@@ -41,7 +45,8 @@ def read_header(path: Path) -> LabHeader:
     """The header of a lab's file, or an error that says what it lacks."""
     tree = parse_source(path)
     values = {name: value for statement in tree.body for name, value in _constants(statement)}
-    functions = tuple(statement.name for statement in tree.body if isinstance(statement, ast.FunctionDef))
+    definitions = {statement.name: statement for statement in tree.body if isinstance(statement, ast.FunctionDef)}
+    functions = tuple(definitions)
     if "run" not in functions:
         raise LabError(f"{path} is not a lab: it has no function run(seeds); `regard lab --new NAME` writes one")
     title = (ast.get_docstring(tree) or "").partition("\n")[0].rstrip(".")
@@ -51,7 +56,12 @@ def read_header(path: Path) -> LabHeader:
         raise LabError(f"{path} is not a complete lab: it lacks {', '.join(absent)}")
     claim, source, predict, change = (values[name] for name in TEXTS)
     claims, turn = values.get("CLAIMS", ()), values.get("TURN", {})
-    return LabHeader(path, title, claim, source, predict, change, tuple(claims), dict(turn), functions)
+    arguments = definitions["run"].args
+    parameters = tuple(one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+    knobs = {name: value for name, value in values.items() if name not in (*TEXTS, "CLAIMS", "TURN")}
+    return LabHeader(
+        path, title, claim, source, predict, change, tuple(claims), dict(turn), functions, parameters, knobs
+    )
 
 
 def parse_source(path: Path) -> ast.Module:

@@ -14,6 +14,7 @@ from typing import Any
 from regard.errors import LabError, RegardError
 from regard.labs.finding import Finding
 from regard.labs.header import TEXTS, LabHeader, read_header
+from regard.report.page import Figure, Paragraph, render_fragment
 from regard.report.pictures import Picture
 
 NOT_KNOBS = {*TEXTS, "CLAIMS", "TURN"}
@@ -42,7 +43,12 @@ class Result:
         return f"{self.finding.sentence} Here: {self.conditions}."
 
     def picture(self) -> Picture:
-        return self.lab.module.draw(self.finding)
+        """What the lab's draw(finding) shows."""
+        return self.lab.draw(self.finding)
+
+    def _repr_html_(self) -> str:
+        chart = self.picture().chart(self.finding.headline)
+        return render_fragment([Figure(chart), *self.finding.page_parts(), Paragraph(f"Here: {self.conditions}.")])
 
 
 @dataclass(frozen=True)
@@ -65,9 +71,9 @@ class Lab:
     def num_seeds(self) -> int:
         return int(self.knobs.get("SEEDS", DEFAULT_SEEDS))
 
-    def run(self, first_seed: int = 1, **parts: Any) -> Result:
+    def run(self, first_seed: int = 1, num_seeds: int | None = None, **parts: Any) -> Result:
         """Run the lab with its seeds, from `first_seed` on; `parts` replace mechanisms by name."""
-        seeds = tuple(range(first_seed, first_seed + self.num_seeds))
+        seeds = tuple(range(first_seed, first_seed + (num_seeds or self.num_seeds)))
         start = time.process_time()
         finding = self._call("run", seeds, **parts)
         return Result(self, finding, seeds, time.process_time() - start)
@@ -78,6 +84,18 @@ class Lab:
         if name not in self.header.functions:
             raise LabError(f"lab '{self.header.name}' has neither broken(seeds) nor control(seeds)")
         return self._call(name, tuple(range(first_seed, first_seed + self.num_seeds)))
+
+    def draw(self, finding: Finding) -> Picture:
+        """The picture of a finding of this lab."""
+        if "draw" not in self.header.functions:
+            raise LabError(f"lab '{self.header.name}' has no function draw(finding), which returns its picture")
+        try:
+            picture: Picture = self.module.draw(finding)
+        except RegardError:
+            raise
+        except Exception as error:
+            raise LabError(f"draw() of lab '{self.header.name}' failed: {_describe_error(error)}") from error
+        return picture
 
     def _call(self, function: str, seeds: Sequence[int], **parts: Any) -> Finding:
         try:

@@ -119,10 +119,12 @@ def histogram(
     y_title: str = "count",
     bins: int = 30,
     limits: tuple[float, float] | None = None,
+    rules: Mapping[str, float] | None = None,
 ) -> Chart:
     """The number of values in bins of equal width with round edges; a note counts missing values.
 
-    `limits` are the ends of a scale, such as 0 and 100, which the bins divide.
+    `limits` are the ends of a scale, such as 0 and 100, which the bins divide. `rules` are labeled vertical lines to
+    compare with.
     """
     import altair as alt
 
@@ -130,7 +132,7 @@ def histogram(
     if not values:
         raise RegardError(f"histogram {title!r}: column {column!r} has no finite value to draw")
     rows = _bins(values, bins) if limits is None else _bins_within(values, bins, *limits)
-    picture = alt.layer(
+    layers = [
         alt.Chart(alt.NamedData("bins"))
         .mark_bar(binSpacing=1, color=PALETTE[0])
         .encode(
@@ -138,9 +140,17 @@ def histogram(
             alt.X2("stop"),
             alt.Y("count:Q", title=y_title, axis=alt.Axis(tickMinStep=1)),
         )
-    ).properties(width=WIDTH, height=HEIGHT - 60)
+    ]
+    marks: list[dict[str, Value]] = [{"x": value, "name": name} for name, value in (rules or {}).items()]
+    if marks:
+        base = alt.Chart(alt.NamedData("rules")).encode(alt.X("x:Q"))
+        layers.append(base.mark_rule(color=PALETTE[1], strokeWidth=2.5))
+        label = base.mark_text(align="left", baseline="bottom", dx=5, fontSize=13, color=PALETTE[1])
+        layers.append(label.encode(y=alt.value(0), text=alt.Text("name:N")))
+    picture = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT - 60)
     missing = len(table) - len(values)
-    return compose_chart(title, picture, {"bins": rows}, note=f"{missing:,} without a value" if missing else "")
+    datasets = {"bins": rows, **({"rules": marks} if marks else {})}
+    return compose_chart(title, picture, datasets, note=f"{missing:,} without a value" if missing else "")
 
 
 def series_points(table: Table, x: str, y: str, series: str | None) -> dict[str, list[Point]]:
