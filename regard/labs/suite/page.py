@@ -1,5 +1,6 @@
 """The laboratory as one HTML file: themes in reading order, a question before each picture, no network."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,16 +142,18 @@ def _lab_article(outcome: LabOutcome, anchor: str, predictions: Sequence[float])
     measurement = outcome.measurement
     result = f'<p class="error">{_badge(outcome)} {escape_html(outcome.error)}</p>'
     if measurement is not None:
-        result = "\n".join([*_class_part(predictions, measurement.predicted), _result_part(outcome, measurement, anchor)])
+        result = "\n".join(
+            [*_class_part(predictions, measurement.predicted), _result_part(outcome, measurement, anchor)]
+        )
     code = escape_html(lab.path.read_text(encoding="utf-8").strip())
     return f"""<article class="lab" id="{anchor}" aria-labelledby="{anchor}-title">
 <h3 id="{anchor}-title"><a href="#{anchor}">{escape_html(lab.title)}</a></h3>
-<p class="claim">“{escape_html(lab.claim)}” <cite>{escape_html(lab.source)}</cite></p>
+<p class="claim">“{_emphasize(lab.claim)}” <cite>{escape_html(lab.source)}</cite></p>
 {_question(lab.predict, anchor, measurement)}
 <div class="answer">
 {result}
 </div>
-<p class="change"><strong>Change next.</strong> {escape_html(lab.change)}</p>
+<p class="change"><strong>Change next.</strong> {_emphasize(lab.change)}</p>
 <details class="code"><summary>The code</summary>
 <div class="scroll" tabindex="0" role="group" aria-label="code of {anchor}"><pre><code>{code}</code></pre></div></details>
 <p class="command"><code>regard lab {escape_html(lab.name)}</code></p>
@@ -161,7 +164,7 @@ def _question(question: str, anchor: str, measurement: Measurement | None) -> st
     """The question; the field for an answer works with JavaScript, and is hidden without it."""
     measured = escape_html(measurement.predicted.measured) if measurement is not None else ""
     return f"""<div class="predict" data-measured="{measured}">
-<p><strong>Predict.</strong> <label for="{anchor}-prediction">{escape_html(question)}</label></p>
+<p><strong>Predict.</strong> <label for="{anchor}-prediction">{_emphasize(question)}</label></p>
 <p class="field" hidden><input id="{anchor}-prediction" type="text" inputmode="decimal" autocomplete="off" size="8">
 <button type="button">Compare</button> <output for="{anchor}-prediction"></output></p>
 </div>"""
@@ -170,7 +173,9 @@ def _question(question: str, anchor: str, measurement: Measurement | None) -> st
 def _class_part(predictions: Sequence[float], measured: MeasuredPart) -> Iterator[str]:
     if predictions:
         yield _figure(
-            compact_svg(draw_predictions(list(predictions), measured).to_svg()), "what the class predicted", "predictions"
+            compact_svg(draw_predictions(list(predictions), measured).to_svg()),
+            "what the class predicted",
+            "predictions",
         )
 
 
@@ -207,10 +212,14 @@ def _measurement_part(measurement: Measurement) -> str:
 {needs}<p class="conditions">Here: {escape_html(measurement.conditions)}.</p>"""
 
 
+def _emphasize(text: str) -> str:
+    """Text of a lab's header, in which *words* and `code` are marked."""
+    marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
+    return re.sub(r"(?<!\w)\*(\w[^*]*)\*(?!\w)", r"<em>\1</em>", marked)
+
+
 def _figure(svg: str, label: str, kind: str = "picture") -> str:
-    return (
-        f'<figure class="{kind}"><div class="plot" tabindex="0" role="group" aria-label="{escape_html(label)}">{svg}</div></figure>'
-    )
+    return f'<figure class="{kind}"><div class="plot" tabindex="0" role="group" aria-label="{escape_html(label)}">{svg}</div></figure>'
 
 
 def _badge(outcome: LabOutcome) -> str:

@@ -81,7 +81,9 @@ class LabSession:
 
     def _repr_html_(self) -> str:
         header = self.header
-        return render_fragment([Paragraph(f"{header.title}. {header.claim} ({header.source})"), Paragraph(header.predict)])
+        return render_fragment(
+            [Paragraph(f"{header.title}. {header.claim} ({header.source})"), Paragraph(header.predict)]
+        )
 
 
 def suite_records(suite: SuiteResult) -> list[LabRecord]:
