@@ -222,7 +222,7 @@ def _write_file(copy: str | None, new: str | None, out: Path | None) -> None:
 
     path = copy_lab(copy, out) if copy is not None else new_lab(new or "", out)
     typer.echo(f"written: {path}", err=True)
-    typer.echo(f"Run it: regard lab {path if path.is_absolute() else Path('.') / path}", err=True)
+    typer.echo(f"Run it: regard lab {path}", err=True)
 
 
 def _write_notebook(name: str, notebook: Path, knobs: list[str] | None) -> None:

@@ -1,7 +1,7 @@
 """A run of a lab as plain data: what a page shows, and what a worker process sends back."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,7 @@ def run_task(task: LabTask) -> Measurement:
 
 
 def compact_svg(svg: str) -> str:
-    """A drawing whose coordinates have two decimals: a hundredth of a pixel is not to be seen, and costs half a page."""
+    """A drawing whose coordinates have two decimals: less than a hundredth of a pixel is not to be seen."""
     return COORDINATES.sub(lambda match: LONG_NUMBER.sub(_round_number, match[0]), svg)
 
 
@@ -133,6 +133,3 @@ def _round_number(match: re.Match[str]) -> str:
 def _plain_part(part: Any) -> MeasuredPart:
     interval = part.interval if isinstance(part, Effect) else None
     return MeasuredPart(part.name, part.verdict, part.mean, interval, part.measured, part.claimed)
-
-
-Runner = Callable[[LabTask], Measurement]

@@ -38,7 +38,7 @@ def run(seeds: Sequence[int], draw_numbers: Callable[[int], torch.Tensor] = torc
     values = over(seeds, partial(measure, draw_numbers))
     return Finding(
         # `least` is a part of the claim: how large the effect has to be to matter. Choose it before you measure.
-        [Effect("the mean of random numbers", values, least=0.1)],
+        [Effect("the mean of random numbers", values, least=0.05)],
         Table.from_rows({{"seed": str(seed), "mean": value}} for seed, value in zip(seeds, values, strict=True)),
     )
 

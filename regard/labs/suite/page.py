@@ -75,8 +75,8 @@ answered its question.</label></p>
 """
     if (size := len(html.encode())) > MAX_BYTES:
         raise LabError(
-            f"the page would have {size / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:.0f}: choose fewer themes (--only), or "
-            f"leave the values of knobs out (--no-turns)"
+            f"the page would have {size / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:.0f}: choose fewer themes (--only), "
+            f"or leave the values of knobs out (--no-turns)"
         )
     return html
 
@@ -102,8 +102,8 @@ def _anchors(suite: SuiteResult) -> dict[Path, str]:
 
 def _verdict_section(suite: SuiteResult, anchors: Mapping[Path, str]) -> str:
     rows = "\n".join(
-        f'<tr><td>{_badge(one)}</td><td><a href="#{escape_html(anchors[one.header.path])}">{escape_html(one.header.title)}</a>'
-        f"</td><td>{escape_html(_number(one))}</td></tr>"
+        f'<tr><td>{_badge(one)}</td><td><a href="#{escape_html(anchors[one.header.path])}">'
+        f"{escape_html(one.header.title)}</a></td><td>{escape_html(_number(one))}</td></tr>"
         for one in suite.sorted_outcomes()
     )
     return f"""<section id="verdicts" aria-labelledby="verdicts-title">
@@ -155,7 +155,8 @@ def _lab_article(outcome: LabOutcome, anchor: str, predictions: Sequence[float])
 </div>
 <p class="change"><strong>Change next.</strong> {_emphasize(lab.change)}</p>
 <details class="code"><summary>The code</summary>
-<div class="scroll" tabindex="0" role="group" aria-label="code of {anchor}"><pre><code>{code}</code></pre></div></details>
+<div class="scroll" tabindex="0" role="group" aria-label="code of {anchor}"><pre><code>{code}</code></pre></div>
+</details>
 <p class="command"><code>regard lab {escape_html(lab.name)}</code></p>
 </article>"""
 
@@ -185,10 +186,10 @@ def _result_part(outcome: LabOutcome, measurement: Measurement, anchor: str) -> 
         return _measurement_part(measurement)
     values = list(outcome.turned)
     start = values.index(outcome.default)
-    knob, names = escape_html(outcome.knob), escape_html("|".join(values))
+    knob, names, default = map(escape_html, (outcome.knob, "|".join(values), outcome.default))
     slider = f"""<p class="turn" hidden><label for="{anchor}-knob"><code>{knob}</code></label>
 <input id="{anchor}-knob" type="range" min="0" max="{len(values) - 1}" step="1" value="{start}" data-names="{names}"
-aria-valuetext="{escape_html(outcome.default)}"> <output for="{anchor}-knob">{escape_html(outcome.default)}</output></p>"""
+aria-valuetext="{default}"> <output for="{anchor}-knob">{default}</output></p>"""
     shown = "\n".join(
         f'<div class="variant" data-value="{n}"{"" if n == start else " hidden"}>{_measurement_part(one)}</div>'
         for n, one in enumerate(outcome.turned.values())
@@ -203,11 +204,12 @@ def _measurement_part(measurement: Measurement) -> str:
         f'<td class="short">{escape_html(part.measured)}</td><td class="short">{escape_html(part.claimed)}</td></tr>'
         for part in measurement.parts
     )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("verdict", "what", "measured", "claimed"))
     needs = "".join(f'<p class="need">Needed: {escape_html(need)}.</p>' for need in measurement.needs)
     return f"""{verdict}
 {_figure(measurement.svg, measurement.headline)}
 <div class="scroll" tabindex="0" role="group" aria-label="numbers"><table>
-<thead><tr><th scope="col">verdict</th><th scope="col">what</th><th scope="col">measured</th><th scope="col">claimed</th></tr></thead>
+<thead><tr>{head}</tr></thead>
 <tbody>{rows}</tbody></table></div>
 {needs}<p class="conditions">Here: {escape_html(measurement.conditions)}.</p>"""
 

@@ -33,8 +33,8 @@ class LabRecord:
 
 def state_folder() -> Path:
     """The folder of this user for what Regard remembers."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state") / "regard"
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "regard"
 
 
 def append_records(records: list[LabRecord]) -> None:

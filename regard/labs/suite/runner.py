@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import cast
 
 from regard.errors import LabError, RegardError
@@ -96,7 +97,7 @@ def serve_tasks(connection: "Connection[object, object]") -> None:
     import torch
 
     torch.set_num_threads(1)
-    with open(os.devnull, "w") as nowhere:
+    with Path(os.devnull).open("w") as nowhere:
         for stream in (1, 2):
             os.dup2(nowhere.fileno(), stream)
     connection.send(READY)
