@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 MAX_SEEDS = 1000
 
 
+LAB = argument("LAB", "Name of a lab, its file, or a folder of labs; all are listed if unset.", None)
+SEEDS = option(TRAINING, "NUMBER", "Number of random seeds; that of the lab if unset.", min=1, max=MAX_SEEDS)
+TURNS = "Run labs with other values of a knob, for sliders on the page."
+WORKERS = option(MEASUREMENT, "NUMBER", "Number of processes of --all.", default=2, min=1, max=MAX_WORKERS)
+HINTS = option(OUTPUT, "NUMBER", "Hints of --blank: 0 none, 1 shapes, 2 the equation.", default=0, min=0, max=2)
+
+
 def lab(
-    name: str | None = argument("LAB", "Name of a lab, its file, or a folder of labs; all are listed if unset.", None),
+    name: str | None = LAB,
     set_: list[str] | None = option(MODEL, "NAME=VALUE", "Change a knob of the lab. May be repeated.", "--set"),
     with_: Path | None = option(MODEL, "FILE", "Functions that take the place of the lab's mechanisms.", "--with"),
     data: list[str] | None = option(FILES, "FILE", "Pairs or text whose sentences the lab is run on. May be repeated."),
     seed: int = option(TRAINING, "NUMBER", "First random seed.", default=1, min=0, max=MAX_SEED),
-    seeds: int | None = option(
-        TRAINING, "NUMBER", "Number of random seeds; that of the lab if unset.", min=1, max=MAX_SEEDS
-    ),
+    seeds: int | None = SEEDS,
     ask: bool = flag(GENERAL, "Ask for a prediction first, in a terminal.", "--ask/--no-ask", default=True),
     all_: bool = flag(MEASUREMENT, "Run all labs; with --out, write them as one page.", "--all"),
     only: str | None = option(MEASUREMENT, "NAME", "Themes or labs of --all, as in order,depth."),
-    turns: bool = flag(
-        MEASUREMENT,
-        "Run labs with other values of a knob, for the sliders of the page.",
-        "--turns/--no-turns",
-        default=True,
-    ),
-    workers: int = option(MEASUREMENT, "NUMBER", "Number of processes of --all.", default=2, min=1, max=MAX_WORKERS),
+    turns: bool = flag(MEASUREMENT, TURNS, "--turns/--no-turns", default=True),
+    workers: int = WORKERS,
     title: str | None = option(OUTPUT, "TEXT", "Title of the page."),
     predictions: Path | None = option(FILES, "FILE", "CSV of what a class predicted: the columns lab and prediction."),
     out: Path | None = option(OUTPUT, "FILE", "File to write: the page, the picture as SVG, or the copy."),
@@ -55,9 +55,7 @@ def lab(
     copy: str | None = option(OUTPUT, "NAME", "Copy the file of this lab, to be changed and run."),
     new: str | None = option(OUTPUT, "NAME", "Write the skeleton of a lab of this name, which runs."),
     blank: str | None = option(OUTPUT, "NAME", "Write this function without its body, as an assignment, to --out."),
-    hints: int = option(
-        OUTPUT, "NUMBER", "Hints of --blank: 0 none, 1 shapes, 2 the equation.", default=0, min=0, max=2
-    ),
+    hints: int = HINTS,
     check_: Path | None = option(MEASUREMENT, "FILE", "Check the functions of a student's file.", "--check"),
     grade: Path | None = option(MEASUREMENT, "FOLDER", "Check all files of a folder."),
     csv: Path | None = option(OUTPUT, "FILE", "Write the grades of --grade."),
@@ -73,16 +71,12 @@ def lab(
 
     Read more: docs/howto/write_a_lab.md, docs/howto/teach.md and docs/labs.md
     """
+    jobs = {"--all": all_, "--notebook": notebook, "--copy": copy, "--new": new}
+    _require_one({**jobs, "--blank": blank, "--check": check_, "--grade": grade}, name)
+    check(*((csv, notebook) if copy or new or blank else (out, csv, notebook)))
     options = {"seed": seed, "seeds": seeds, "data": data or None, "parts": with_}
-    used = {"--all": all_, "--notebook": notebook, "--copy": copy, "--new": new}
-    _require_one({**used, "--blank": blank, "--check": check_, "--grade": grade}, name)
-    check(out, notebook, csv)
-    if blank is not None:
-        _write_blank(blank, out, hints)
-    elif check_ is not None:
-        _check(check_, seed, as_json)
-    elif grade is not None:
-        _grade(grade, csv, seed)
+    if blank is not None or check_ is not None or grade is not None:
+        _assign(blank, check_, grade, {"out": out, "hints": hints, "csv": csv, "seed": seed, "as_json": as_json})
     elif copy is not None or new is not None:
         _write_file(copy, new, out)
     elif all_:
@@ -94,6 +88,16 @@ def lab(
         _write_notebook(name, notebook, set_)
     else:
         _run_one(name, {**options, "settings": _parse_knobs(set_)}, out, ask, as_json)
+
+
+def _assign(blank: str | None, file: Path | None, folder: Path | None, options: dict[str, Any]) -> None:
+    """What has to do with functions that students write."""
+    if blank is not None:
+        _write_blank(blank, options["out"], options["hints"])
+    elif file is not None:
+        _check(file, options["seed"], options["as_json"])
+    elif folder is not None:
+        _grade(folder, options["csv"], options["seed"])
 
 
 def _require_one(used: dict[str, Any], name: str | None) -> None:
@@ -143,7 +147,7 @@ def _list(folder: str | None, as_json: bool) -> None:
         print(json.dumps(rows, ensure_ascii=False, indent=1))
         return
     from regard.display.console import terminal_width
-    from regard.display.views.labs import format_lab_list
+    from regard.display.labs import format_lab_list
 
     print("\n".join(format_lab_list(themes, records, terminal_width())))
 
@@ -152,7 +156,7 @@ def _run_one(name: str, options: dict[str, Any], out: Path | None, ask: bool, as
     from regard.api.labs.laboratory import lab as open_lab
     from regard.api.labs.laboratory import write_picture
     from regard.display.console import terminal_width
-    from regard.display.views.labs import format_lab_run
+    from regard.display.labs import format_lab_run
     from regard.labs.suite.measurement import measure
     from regard.labs.suite.records import append_records
 
@@ -174,7 +178,7 @@ def _run_one(name: str, options: dict[str, Any], out: Path | None, ask: bool, as
 def _ask(session: "LabSession") -> None:
     """Ask for a prediction until there is a number, or Enter alone."""
     from regard.display.console import terminal_width
-    from regard.display.views.labs import format_lab_question
+    from regard.display.labs import format_lab_question
     from regard.errors import FormatError
     from regard.labs.suite.predictions import parse_number
 
@@ -194,7 +198,7 @@ def _ask(session: "LabSession") -> None:
 def _run_all(name: str | None, options: dict[str, Any], knobs: list[str] | None, as_json: bool) -> None:
     from regard.api.labs.laboratory import PAGE_TITLE, run_labs
     from regard.display.console import terminal_width
-    from regard.display.views.labs import format_suite
+    from regard.display.labs import format_suite
 
     if knobs:
         raise ConfigError("--set changes one lab, not all of them: name the lab, or copy it and change its file")
@@ -255,7 +259,7 @@ def _check(file: Path, seed: int, as_json: bool) -> None:
 def _grade(folder: Path, csv: Path | None, seed: int) -> None:
     from regard.api.labs.assignments import grade_assignments
     from regard.display.console import terminal_width
-    from regard.display.views.labs import format_grades
+    from regard.display.labs import format_grades
 
     rows = [grade.as_row() for grade in grade_assignments(folder, csv, seed)]
     print("\n".join(format_grades(rows, terminal_width())))

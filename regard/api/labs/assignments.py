@@ -27,11 +27,11 @@ def blank_assignment(name: str, out: AnyPath, hints: int = 0) -> Path:
 
     `hints`: 0 none, 1 the shapes, 2 the equation as well. An existing file is never replaced.
     """
-    from regard.labs.checker import write_blank
-
     path = Path(out)
     if not 0 <= hints <= MAX_HINTS:
         raise LabError(f"hints={hints}: expected 0, 1 or {MAX_HINTS}")
+    from regard.labs.checker import write_blank
+
     text = write_blank(name, hints)
     if path.exists():
         raise LabError(f"{path} exists and is not replaced; name another file with --out")

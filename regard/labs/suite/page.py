@@ -145,6 +145,7 @@ def _lab_article(outcome: LabOutcome, anchor: str, predictions: Sequence[float])
         result = "\n".join(
             [*_class_part(predictions, measurement.predicted), _result_part(outcome, measurement, anchor)]
         )
+    name = lab.name if anchor == lab.name else escape_html(str(lab.path))
     code = escape_html(lab.path.read_text(encoding="utf-8").strip())
     return f"""<article class="lab" id="{anchor}" aria-labelledby="{anchor}-title">
 <h3 id="{anchor}-title"><a href="#{anchor}">{escape_html(lab.title)}</a></h3>
@@ -157,7 +158,7 @@ def _lab_article(outcome: LabOutcome, anchor: str, predictions: Sequence[float])
 <details class="code"><summary>The code</summary>
 <div class="scroll" tabindex="0" role="group" aria-label="code of {anchor}"><pre><code>{code}</code></pre></div>
 </details>
-<p class="command"><code>regard lab {escape_html(lab.name)}</code></p>
+<p class="command"><code>regard lab {name}</code></p>
 </article>"""
 
 
@@ -221,7 +222,8 @@ def _emphasize(text: str) -> str:
 
 
 def _figure(svg: str, label: str, kind: str = "picture") -> str:
-    return f'<figure class="{kind}"><div class="plot" tabindex="0" role="group" aria-label="{escape_html(label)}">{svg}</div></figure>'
+    frame = f'<div class="plot" tabindex="0" role="group" aria-label="{escape_html(label)}">'
+    return f'<figure class="{kind}">{frame}{svg}</div></figure>'
 
 
 def _badge(outcome: LabOutcome) -> str:

@@ -31,17 +31,17 @@ class LabWorker:
 def run_tasks(tasks: Sequence[LabTask], workers: int = DEFAULT_WORKERS) -> Iterator[tuple[int, Measurement | str]]:
     """The number of each task with what was measured, or the sentence of its error, as they come."""
     waiting = deque(range(len(tasks)))
-    crew = [_start_worker() for _ in range(min(workers, len(tasks)))]
+    lab_workers = [_start_worker() for _ in range(min(workers, len(tasks)))]
     remaining = len(tasks)
     try:
         while remaining:
-            for connection in wait([worker.connection for worker in crew]):
-                worker = next(one for one in crew if one.connection is connection)
+            for connection in wait([worker.connection for worker in lab_workers]):
+                worker = next(one for one in lab_workers if one.connection is connection)
                 try:
                     message = worker.connection.recv()
                 except (EOFError, OSError):
                     message = _describe_end(worker)
-                    crew[crew.index(worker)] = replacement = _start_worker()
+                    lab_workers[lab_workers.index(worker)] = replacement = _start_worker()
                     if worker.task is None:  # it cannot even start
                         raise LabError(message) from None
                     yield worker.task, message
@@ -54,7 +54,7 @@ def run_tasks(tasks: Sequence[LabTask], workers: int = DEFAULT_WORKERS) -> Itera
                 if worker.task >= 0:
                     worker.connection.send(tasks[worker.task])
     finally:
-        for worker in crew:
+        for worker in lab_workers:
             worker.process.kill()
             worker.process.join()
             worker.connection.close()

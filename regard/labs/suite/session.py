@@ -36,8 +36,8 @@ class LabRun:
         return "" if self.prediction is None else f"predicted {self.prediction:g}, measured {measured}"
 
     def _repr_html_(self) -> str:
-        said = render_fragment([Paragraph(f"You {self.comparison}.")]) if self.prediction is not None else ""
-        return said + self.result._repr_html_()
+        comparison = render_fragment([Paragraph(f"You {self.comparison}.")]) if self.prediction is not None else ""
+        return comparison + self.result._repr_html_()
 
 
 class LabSession:
