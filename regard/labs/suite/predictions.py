@@ -43,9 +43,9 @@ def read_predictions(path: Path, labs: Collection[str]) -> dict[str, list[float]
 
 
 def parse_number(text: str, where: str) -> float:
-    """A prediction as people type it: a number, or a percentage."""
+    """A prediction as people type it: a number, or a percentage; a comma is a decimal point."""
     try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        value = float(text.replace(",", ".").removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
