@@ -55,8 +55,12 @@ def mistakes(command_line: str) -> list[str]:
     if command not in OPTIONS:
         return [f"there is no command {command}"]
     unknown = [f"{command} has no option {option}" for option in options if option not in OPTIONS[command]]
-    known = (lambda name: name in KNOBS) if command == "lab" else exists
-    return unknown + [f"there is no setting {name}" for name in ASSIGNMENT.findall(command_line) if not known(name)]
+    if command == "lab":  # a file of one's own has knobs of its own
+        known = KNOBS if not words[1].endswith(".py") else frozenset(ASSIGNMENT.findall(command_line))
+        return unknown + [
+            f"there is no setting {name}" for name in ASSIGNMENT.findall(command_line) if name not in known
+        ]
+    return unknown + [f"there is no setting {name}" for name in ASSIGNMENT.findall(command_line) if not exists(name)]
 
 
 def exists(setting: str) -> bool:

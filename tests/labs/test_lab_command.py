@@ -210,23 +210,23 @@ def test_ctrl_c_ends_all_processes_in_order(tmp_path):
     folder = tmp_path / "slow"
     folder.mkdir()
     for name in ("one", "two"):
-        (folder / f"{name}.py").write_text(
-            HEADER.format(title="Slow")
-            + f"def run(seeds):\n    open({str(tmp_path / name)!r}, 'w').close()\n    time.sleep(600)\n"
-        )
+        note = f"open({str(tmp_path)!r} + f'/{{os.getpid()}}.pid', 'w').close()"
+        text = HEADER.format(title="Slow") + f"def run(seeds):\n    {note}\n    time.sleep(600)\n"
+        (folder / f"{name}.py").write_text(text)
     command = [sys.executable, "-m", "regard", "lab", folder, "--all", "--only", "slow", "--out", tmp_path / "x.html"]
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "PYTHONPATH": str(Path.cwd())}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
-    while not ((tmp_path / "one").exists() and (tmp_path / "two").exists()):
+    while len(pids := [int(path.stem) for path in tmp_path.glob("*.pid")]) < 2:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in err
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
     assert not (tmp_path / "x.html").exists()
 
 

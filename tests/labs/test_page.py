@@ -62,7 +62,7 @@ def test_a_lab_has_all_of_its_parts_in_order(visit):
         "5 predictions: twice it",
         "SIZE",
         "✓ holds",
-        "6 [6, 6.01]",
+        "6 [6, 6]",
         "at least 5",
         "Needed: SIZE: 3 in the worst seed, at least 1 is needed.",
         "Here: SIZE = 3; 5 seeds.",
@@ -70,8 +70,9 @@ def test_a_lab_has_all_of_its_parts_in_order(visit):
         "The code",
         "regard lab",
     ]
-    places = [text.find(part) for part in parts]
-    assert -1 not in places and places == sorted(places), dict(zip(parts, places, strict=True))
+    for part in parts:
+        _, found, text = text.partition(part)
+        assert found, f"{part} does not follow"
 
 
 def test_a_failed_lab_says_why(visit):
@@ -79,12 +80,12 @@ def test_a_failed_lab_says_why(visit):
     assert "ZeroDivisionError in line 16" in text and "failed" in text
 
 
-@pytest.mark.parametrize(("answer", "said"), [("0.3", "0.3"), ("30%", "0.3"), ("0,3", "0.3")])
-def test_an_answer_is_compared_with_the_measurement(visit, answer, said):
+@pytest.mark.parametrize(("answer", "shown"), [("0.3", "0.3"), ("30%", "0.3"), ("0,3", "0.3")])
+def test_an_answer_is_compared_with_the_measurement(visit, answer, shown):
     twice = lab(visit(), "twice")
     twice.locator(".predict input").fill(answer)
     twice.locator(".predict input").press("Enter")
-    assert twice.locator(".predict output").inner_text() == f"You predicted {said}, measured 6 [6, 6.01]."
+    assert twice.locator(".predict output").inner_text() == f"You predicted {shown}, measured 6 [6, 6]."
     twice.locator(".predict input").fill("much")
     twice.locator(".predict button").click()
     assert twice.locator(".predict output").inner_text() == "Please type a number."
