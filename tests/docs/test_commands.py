@@ -56,10 +56,8 @@ def mistakes(command_line: str) -> list[str]:
         return [f"there is no command {command}"]
     unknown = [f"{command} has no option {option}" for option in options if option not in OPTIONS[command]]
     if command == "lab":  # a file of one's own has knobs of its own
-        known = KNOBS if not words[1].endswith(".py") else frozenset(ASSIGNMENT.findall(command_line))
-        return unknown + [
-            f"there is no setting {name}" for name in ASSIGNMENT.findall(command_line) if name not in known
-        ]
+        knobs = [] if words[1:] and words[1].endswith(".py") else ASSIGNMENT.findall(command_line)
+        return unknown + [f"there is no setting {name}" for name in knobs if name not in KNOBS]
     return unknown + [f"there is no setting {name}" for name in ASSIGNMENT.findall(command_line) if not exists(name)]
 
 

@@ -1,5 +1,7 @@
 """`regard lab`: the list, one lab, files of one's own, and what is answered to bad input."""
 
+import doctest
+import importlib
 import io
 import json
 import os
@@ -204,6 +206,13 @@ def test_a_lab_in_python_asks_and_shows_itself(state):
     assert "You predicted 0.3" in html and "<svg" in html and "does not hold" in html
     assert "Predict" not in html and "how much does the largest weight grow" in lab._repr_html_()
     assert regard.lab(SCALING).run().comparison == ""
+
+
+def test_examples_of_the_functions_run(state):
+    failures, examples = doctest.testmod(
+        importlib.import_module("regard.api.labs.laboratory"), extraglobs={"regard": regard}
+    )
+    assert failures == 0 and examples >= 4
 
 
 def test_ctrl_c_ends_all_processes_in_order(tmp_path):

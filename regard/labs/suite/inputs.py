@@ -49,7 +49,7 @@ def match_parts(lab: Lab, parts: Mapping[str, Callable[..., Any]]) -> dict[str, 
 
 def mechanisms(lab: Lab) -> list[str]:
     """The names by which parts can take the place of a lab's mechanisms."""
-    names = {}
+    names: dict[str, None] = {}
     for name, parameter in inspect.signature(lab.module.run).parameters.items():
         if parameter.default is not parameter.empty and name != SENTENCES:
             names |= dict.fromkeys([name, getattr(parameter.default, "__name__", name)])
