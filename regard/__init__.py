@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from regard.api.inspecting import look as look
     from regard.api.inspecting import prune as prune
     from regard.api.inspecting import senses as senses
+    from regard.api.labs.assignments import assignments as assignments
+    from regard.api.labs.assignments import blank_assignment as blank_assignment
+    from regard.api.labs.assignments import check_assignment as check_assignment
+    from regard.api.labs.assignments import grade_assignments as grade_assignments
+    from regard.api.labs.laboratory import copy_lab as copy_lab
+    from regard.api.labs.laboratory import lab as lab
+    from regard.api.labs.laboratory import lab_notebook as lab_notebook
+    from regard.api.labs.laboratory import list_labs as list_labs
+    from regard.api.labs.laboratory import new_lab as new_lab
+    from regard.api.labs.laboratory import run_labs as run_labs
     from regard.api.models import EncoderModel as EncoderModel
     from regard.api.models import TranslationModel as TranslationModel
     from regard.api.models import export as export
@@ -93,6 +103,9 @@ if TYPE_CHECKING:
     from regard.jobs.train.events import ValidationFinished as ValidationFinished
     from regard.jobs.translate.text import DocumentResult as DocumentResult
     from regard.jobs.translate.worker_pool import RuntimeOptions as RuntimeOptions
+    from regard.labs.suite.session import LabRun as LabRun
+    from regard.labs.suite.session import LabSession as LabSession
+    from regard.labs.suite.suite import SuiteResult as SuiteResult
     from regard.metrics.score import Score as Score
     from regard.model.register import register_activation as register_activation
     from regard.model.register import register_position_scheme as register_position_scheme
@@ -113,6 +126,8 @@ _MODULES = {
     "regard.api.inspecting": ("heads", "look", "prune", "senses"),
     "regard.api.tasks.embedding": ("similar", "similar_files", "similar_stream"),
     "regard.api.tasks.language": ("fill", "fill_stream", "generate", "generate_stream"),
+    "regard.api.labs.assignments": ("assignments", "blank_assignment", "check_assignment", "grade_assignments"),
+    "regard.api.labs.laboratory": ("copy_lab", "lab", "lab_notebook", "list_labs", "new_lab", "run_labs"),
     "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.retrieval.index": ("Index", "build_index"),
@@ -154,6 +169,8 @@ _MODULES = {
     ),
     "regard.jobs.translate.text": ("DocumentResult",),
     "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
+    "regard.labs.suite.session": ("LabRun", "LabSession"),
+    "regard.labs.suite.suite": ("SuiteResult",),
     "regard.metrics.score": ("Score",),
     "regard.model.register": ("register_activation", "register_position_scheme"),
     "regard.tasks.classify.classifier": ("Classification",),

@@ -9,6 +9,7 @@
     │   ├── BusyError           a run that another process is training in
     │   └── WriteError          a file that could not be written; its previous version is intact
     ├── SearchIndexError        a search index that is missing, damaged, or of another encoder
+    ├── LabError                a lab that does not exist, or whose file is not one; a knob that it does not have
     └── ModelError              an input that the model cannot process, for example one longer than its positions
 
     RegardWarning               not an error: training that goes wrong, in a program that shows no progress
@@ -55,6 +56,10 @@ class WriteError(RunError):
 
 class SearchIndexError(RegardError):
     """A search index that is missing, damaged, or of another encoder."""
+
+
+class LabError(RegardError):
+    """A lab that does not exist, or whose file is not one; a knob that it does not have."""
 
 
 class ModelError(RegardError):

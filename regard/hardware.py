@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ MATMUL_SHAPE = (1024, 256, 1024)
 THREAD_SHAPE, THREAD_ROUNDS = (512, 128, 512), 5
 MIN_THREAD_GAIN = 1.15  # over all cores, from which on fewer threads are used: less is noise
 RUNNABLE_LOOKS, RUNNABLE_LOOK_SECONDS = 5, 0.01
-LOAD_FILE, CGROUP = Path("/proc/loadavg"), Path("/sys/fs/cgroup")
+LOAD_FILE, CGROUP, CPU_FILE = Path("/proc/loadavg"), Path("/sys/fs/cgroup"), Path("/proc/cpuinfo")
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # of <malloc.h>
 RETAIN_MALLOC_OPTIONS = {M_MMAP_THRESHOLD: 1 << 30, M_TRIM_THRESHOLD: 1 << 30, M_TOP_PAD: 64 << 20}
 
@@ -143,6 +144,18 @@ def count_cores() -> int:
     """How many cores this process may use: those it is bound to, a container's share, OMP_NUM_THREADS if set."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, _requested_threads() or cores, _cgroup_cores() or cores)
+
+
+def describe_cpu(path: Path = CPU_FILE) -> str:
+    """The name of the processor as the system knows it, with the number of its cores."""
+    name = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
+    cores = count_cores()
+    return f"{name}, {cores} core{'s' * (cores != 1)}"
 
 
 def _requested_threads() -> int | None:

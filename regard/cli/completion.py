@@ -201,6 +201,11 @@ def _values(value_word: str, prefix: str, commands: Mapping[str, Any]) -> Iterat
             from regard.config import describe
 
             yield from _plain([f"{setting.name}=" for setting in describe()], prefix)
+        case "LAB":
+            from regard.labs.catalog import all_labs
+
+            yield from _plain([lab.name for lab in all_labs()], prefix)
+            yield "file,"
         case "COMMAND":
             yield from _plain([*commands], prefix)
         case "SHELL":

@@ -163,6 +163,13 @@ def make_score(name: str, value: float, interval: Interval | None, signature: st
     return Score(name, value, float(interval.low), float(interval.high), f"{signature}|{scale.signature}")
 
 
+def mean_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The interval of a mean by Student's t: its bounds, for two values or more that are normally distributed."""
+    mean, error = float(np.mean(values)), float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    margin = _t_quantile(len(values) - 1) * float(error)
+    return mean - margin, mean + margin
+
+
 def widen_for_sample_size(num_sentences: int) -> float:
     """How much wider Student's t is than the bootstrap's spread, which divides by n and has normal tails."""
     n = max(2, num_sentences)

@@ -1,6 +1,7 @@
 """From settings to a model. Nothing else in this package reads the config."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.config import ModelConfig
 from regard.config.registries import ACTIVATIONS as REGISTERED_ACTIVATIONS
-from regard.errors import ConfigError
+from regard.errors import ConfigError, ModelError
 from regard.model.attention import Attention, AttentionFunction, attend
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, LayerNorm, PostNorm, PreNorm, Residual
 from regard.model.positions import Positions, SelectedHeads
@@ -36,16 +37,34 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu-tanh": gelu_tanh,
     "silu": F.silu,
 }
-NORMS = {"layer": LayerNorm, "rms": RMSNorm}
+NORMS: dict[str, Callable[[int, float], nn.Module]] = {"layer": LayerNorm, "rms": RMSNorm}
 ATTENDS: dict[str, AttentionFunction] = {"softmax": attend, "argmax": partial(attend, normalizer=hard_attention)}
-RESIDUALS = {"pre": PreNorm, "post": PostNorm}
+RESIDUALS: dict[str, Callable[[nn.Module, float], Residual]] = {"pre": PreNorm, "post": PostNorm}
 POOLINGS: dict[str, Callable[[int], nn.Module]] = {
     "mean": lambda dim: MeanPooling(),
     "first": lambda dim: FirstTokenPooling(),
     "last": lambda dim: LastTokenPooling(),
     "pooler": Pooler,
 }
+Part = TypeVar("Part")
 LABEL_STD = 0.02  # of the weights of fresh labels, all about equally likely at first.  Devlin et al. 2019
+
+
+@contextmanager
+def use_parts(parts: dict[str, Part], **others: Part) -> Iterator[None]:
+    """Let models that are built in the block have other parts: those of a student, or none at all.
+
+    with use_parts(RESIDUALS, pre=NoResidual):
+        build_encoder(config, vocab_size, pad)
+    """
+    original = dict(parts)
+    if unknown := others.keys() - original.keys():
+        raise ModelError(f"there is no part '{min(unknown)}'; available: {', '.join(original)}")
+    parts.update(others)
+    try:
+        yield
+    finally:
+        parts.update(original)
 
 
 def build(c: ModelConfig, source_size: int, target_size: int, joint: bool, pad: int) -> EncoderDecoder:

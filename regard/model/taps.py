@@ -48,6 +48,15 @@ def named_taps(model: nn.Module) -> dict[str, Tap]:
     return {path: module for path, module in model.named_modules() if isinstance(module, Tap)}
 
 
+def match_taps(model: nn.Module, *patterns: str) -> dict[str, Tap]:
+    """The taps whose names match one of the patterns."""
+    all_taps = named_taps(model)
+    matches = {name: tap for name, tap in all_taps.items() if any(fnmatchcase(name, p) for p in patterns)}
+    if not matches:
+        raise ModelError(f"no tap matches {' or '.join(patterns)}; available: {', '.join(all_taps)}")
+    return matches
+
+
 def attention_path(name: str) -> str:
     """The module path of an attention that people call decoder.3.cross: decoder.layers.3.cross_attn."""
     stack, layer, kind = name.split(".")
@@ -55,17 +64,19 @@ def attention_path(name: str) -> str:
 
 
 @contextmanager
-def record(model: nn.Module, *patterns: str) -> Iterator[Record]:
-    """Record the taps whose names match one of the patterns, for as long as the block lasts."""
-    all_taps = named_taps(model)
-    selected_taps = {name: tap for name, tap in all_taps.items() if any(fnmatchcase(name, p) for p in patterns)}
-    if not selected_taps:
-        raise ModelError(f"no tap matches {' or '.join(patterns)}; available: {', '.join(all_taps)}")
+def record(model: nn.Module, *patterns: str, gradients: bool = False) -> Iterator[Record]:
+    """Record the taps whose names match one of the patterns, for as long as the block lasts.
+
+    With `gradients`, a backward pass leaves its gradient in the `.grad` of each tensor.
+    """
+    selected_taps = match_taps(model, *patterns)
     activations = Record()
 
     def make_hook(name: str) -> object:
         def hook(module: nn.Module, inputs: object, output: Tensor) -> None:
             activations.tensors[name] = output
+            if gradients:
+                output.retain_grad()
 
         return hook
 

@@ -55,7 +55,7 @@ def line_chart(
     axis = alt.Axis(grid=False, **whole_ticks(lines))
     across = alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, zero=False), axis=axis)
     up = alt.Y("y:Q", title=y_title, scale=_value_scale(lines))
-    style = _series_style(list(lines), legend=series is not None)
+    style = series_style(list(lines), legend=series is not None)
     layers: list[alt.Chart] = []
     if dense:
         base = alt.Chart(alt.NamedData("dense"))
@@ -64,7 +64,7 @@ def line_chart(
         base = alt.Chart(alt.NamedData("sparse"))
         layers.append(base.mark_line(strokeWidth=2, strokeJoin="round").encode(across, up, **style))
         layers.append(base.mark_point(filled=True, size=38, opacity=1).encode(across, up, color=style["color"]))
-    layers += _rule_layers(up) if rules else []
+    layers += rule_layers(up) if rules else []
     datasets: dict[str, list[dict[str, Value]]] = {
         "dense": _long_rows(dense),
         "sparse": _long_rows(sparse),
@@ -99,7 +99,7 @@ def bar_chart(
     size = (max(320, needed_width), HEIGHT - 40) if upright else (460, len(categories) * (len(names) * 20 + 12))
 
     base = alt.Chart(alt.NamedData("bars")).encode(**_category_encoding(upright, categories, x_title))
-    color = _series_style(names, legend=series is not None)["color"]
+    color = series_style(names, legend=series is not None)["color"]
     layers = [base.mark_bar().encode(color=color, **_value_encoding(upright, axis, "value"))]
     if interval:
         whisker = base.mark_rule(strokeWidth=1.4, color=TEXT_COLOR)
@@ -119,10 +119,12 @@ def histogram(
     y_title: str = "count",
     bins: int = 30,
     limits: tuple[float, float] | None = None,
+    rules: Mapping[str, float] | None = None,
 ) -> Chart:
     """The number of values in bins of equal width with round edges; a note counts missing values.
 
-    `limits` are the ends of a scale, such as 0 and 100, which the bins divide.
+    `limits` are the ends of a scale, such as 0 and 100, which the bins divide. `rules` are labeled vertical lines to
+    compare with.
     """
     import altair as alt
 
@@ -130,7 +132,7 @@ def histogram(
     if not values:
         raise RegardError(f"histogram {title!r}: column {column!r} has no finite value to draw")
     rows = _bins(values, bins) if limits is None else _bins_within(values, bins, *limits)
-    picture = alt.layer(
+    layers = [
         alt.Chart(alt.NamedData("bins"))
         .mark_bar(binSpacing=1, color=PALETTE[0])
         .encode(
@@ -138,9 +140,17 @@ def histogram(
             alt.X2("stop"),
             alt.Y("count:Q", title=y_title, axis=alt.Axis(tickMinStep=1)),
         )
-    ).properties(width=WIDTH, height=HEIGHT - 60)
+    ]
+    marks: list[dict[str, Value]] = [{"x": value, "name": name} for name, value in (rules or {}).items()]
+    if marks:
+        base = alt.Chart(alt.NamedData("rules")).encode(alt.X("x:Q"))
+        layers.append(base.mark_rule(color=PALETTE[1], strokeWidth=2.5))
+        label = base.mark_text(align="left", baseline="bottom", dx=5, fontSize=13, color=PALETTE[1])
+        layers.append(label.encode(y=alt.value(0), text=alt.Text("name:N")))
+    picture = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT - 60)
     missing = len(table) - len(values)
-    return compose_chart(title, picture, {"bins": rows}, note=f"{missing:,} without a value" if missing else "")
+    datasets = {"bins": rows, **({"rules": marks} if marks else {})}
+    return compose_chart(title, picture, datasets, note=f"{missing:,} without a value" if missing else "")
 
 
 def series_points(table: Table, x: str, y: str, series: str | None) -> dict[str, list[Point]]:
@@ -186,7 +196,7 @@ def _downsampling_note(lines: Mapping[str, Sequence[Point]], downsampled: Mappin
     return "; ".join(notes)
 
 
-def _series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
+def series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
     """A color for each series; after the end of the palette, colors repeat with dashes."""
     import altair as alt
 
@@ -213,7 +223,7 @@ def _series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
     return style
 
 
-def _rule_layers(up: alt.Y) -> list[alt.Chart]:
+def rule_layers(up: alt.Y) -> list[alt.Chart]:
     import altair as alt
 
     base = alt.Chart(alt.NamedData("rules"))

@@ -1,0 +1,1 @@
+"""Labs: claims about Transformers, measured; and functions to write, checked."""

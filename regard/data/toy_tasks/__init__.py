@@ -1,0 +1,9 @@
+"""Tasks on tensors of ids with one right answer, for models that learn in seconds.
+
+A task is a function of its sizes that draws a batch from torch's generator; 0 is free for padding.
+"""
+
+from regard.data.toy_tasks.retrieval import marked_symbols as marked_symbols
+from regard.data.toy_tasks.retrieval import n_back as n_back
+from regard.data.toy_tasks.toy_batch import IGNORED as IGNORED
+from regard.data.toy_tasks.toy_batch import ToyBatch as ToyBatch

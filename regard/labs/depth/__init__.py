@@ -1,0 +1,6 @@
+"""Depth.
+
+.
+"""
+
+LABS: tuple[str, ...] = ()

@@ -1,0 +1,6 @@
+"""Far and fast.
+
+.
+"""
+
+LABS: tuple[str, ...] = ()

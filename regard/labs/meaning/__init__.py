@@ -1,0 +1,6 @@
+"""Meaning, and looking at it.
+
+.
+"""
+
+LABS: tuple[str, ...] = ()

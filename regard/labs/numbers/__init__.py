@@ -1,0 +1,6 @@
+"""Numbers that flatter.
+
+.
+"""
+
+LABS: tuple[str, ...] = ()

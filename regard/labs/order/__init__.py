@@ -1,0 +1,6 @@
+"""Order.
+
+Attention has no order of its own.
+"""
+
+LABS: tuple[str, ...] = ()

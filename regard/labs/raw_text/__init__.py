@@ -1,0 +1,6 @@
+"""Raw text.
+
+.
+"""
+
+LABS: tuple[str, ...] = ()

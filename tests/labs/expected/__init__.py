@@ -1,0 +1,1 @@
+"""Verdicts that are expected of the labs, a module for each theme."""
