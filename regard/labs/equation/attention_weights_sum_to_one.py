@@ -24,18 +24,18 @@ TOKENS, HEAD_DIM = 11, 64
 Normalizer = Callable[[Tensor], Tensor]
 
 
-def weigh(normalizer: Normalizer) -> Tensor:
+def weigh(masked_softmax: Normalizer) -> Tensor:
     """Attention weights (TOKENS, TOKENS) of random queries and keys: a row for each query."""
-    q, k = torch.randn(2, TOKENS, HEAD_DIM, dtype=torch.float64)
-    return normalizer(score(q, k))
+    q, k = torch.randn(2, 1, 1, TOKENS, HEAD_DIM, dtype=torch.float64)
+    return masked_softmax(score(q, k))[0, 0]
 
 
 def miss(weights: Tensor, dim: int) -> Tensor:
     return (weights.sum(dim) - 1).abs()
 
 
-def run(seeds: Sequence[int], normalizer: Normalizer = masked_softmax) -> Finding:
-    weights = over(seeds, lambda: weigh(normalizer))
+def run(seeds: Sequence[int], masked_softmax: Normalizer = masked_softmax) -> Finding:
+    weights = over(seeds, lambda: weigh(masked_softmax))
     rows = [float(miss(w, -1).max()) for w in weights]
     columns = [float(miss(w, 0).mean()) for w in weights]
     return Finding(
@@ -57,4 +57,4 @@ def draw(finding: Finding) -> Picture:
 
 def broken(seeds: Sequence[int]) -> Finding:
     """The softmax over the other axis: the weights of a key sum to 1, those of a query do not."""
-    return run(seeds, normalizer=lambda scores: scores.softmax(dim=-2))
+    return run(seeds, masked_softmax=lambda scores: scores.softmax(dim=-2))
