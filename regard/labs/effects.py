@@ -92,7 +92,7 @@ class Effect:
     @property
     def measured(self) -> str:
         low, high = self.interval
-        return f"{self.mean:.3g} [{low:.3g}, {high:.3g}]"
+        return f"{self.mean:.3g}" + (f" [{low:.3g}, {high:.3g}]" if low < high else "")
 
     @property
     def claimed(self) -> str:

@@ -36,20 +36,15 @@ def build_attention(dim: int, heads: int) -> Attention:
 
 def cost(build: Build, dim: int, heads: int) -> Cost:
     """Numbers that are learned, operations of one pass, numbers in the weights, and seconds of one core."""
-    attention = build(dim, heads)
-    x, position_ids = torch.randn(1, TOKENS, dim), torch.arange(TOKENS)[None]
-
-    def forward() -> None:
-        attention(x, attention.project_kv(x, position_ids), None, position_ids)
-
-    with torch.no_grad(), FlopCounterMode(display=False) as counter, record(attention, "weights") as tensors:
-        forward()
+    attention, x, position_ids = build(dim, heads), torch.randn(1, TOKENS, dim), torch.arange(TOKENS)[None]
     seconds = []
-    with torch.no_grad():
+    with torch.no_grad(), record(attention, "weights") as tensors:
         for _ in range(REPEATS):
             start = time.process_time()
-            forward()
+            attention(x, attention.project_kv(x, position_ids), None, position_ids)
             seconds.append(time.process_time() - start)
+        with FlopCounterMode(display=False) as counter:
+            attention(x, attention.project_kv(x, position_ids), None, position_ids)
     return {
         "parameters": count_parameters(attention),
         "operations": counter.get_total_flops(),

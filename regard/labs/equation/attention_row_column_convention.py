@@ -61,10 +61,8 @@ def run(seeds: Sequence[int], formula: Formula = printed) -> Finding:
 
 
 def draw(finding: Finding) -> Picture:
-    names = list(finding.table.columns)
-    rows = [list(row) for row in zip(*(finding.table.numbers(name) for name in names), strict=True)]
-    what = "dimension" if len(rows) == HEAD_DIM else "token"
-    return MatrixPicture(rows, names, names, row_title=f"{what} of Q", column_title=f"{what} of K")
+    what = "dimension" if len(finding.table) == HEAD_DIM else "token"
+    return MatrixPicture.from_table(finding.table, row_title=f"{what} of Q", column_title=f"{what} of K")
 
 
 def control(seeds: Sequence[int]) -> Finding:

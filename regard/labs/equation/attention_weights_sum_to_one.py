@@ -40,19 +40,20 @@ def run(seeds: Sequence[int], masked_softmax: Normalizer = masked_softmax) -> Fi
     columns = [float(miss(w, 0).mean()) for w in weights]
     return Finding(
         [
+            # 0.05: more than rounding could explain
+            Effect("the mean distance from 1 of the sum over the queries of a key", columns, least=0.05),
             Exact("the largest distance from 1 of the sum over the keys of a query", rows),
             Exact("the largest weight below 0", [float(-w.clamp(max=0).min()) for w in weights], tolerance=0),
-            # 0.05: what nobody would call rounding
-            Effect("the mean distance from 1 of the sum over the queries of a key", columns, least=0.05),
         ],
-        Table({str(n + 1): weights[0][:, n].tolist() for n in range(TOKENS)}),
+        Table(
+            {str(n + 1): [*column.tolist(), float(column.sum())] for n, column in enumerate(weights[0].T)}
+            | {"sum": [*weights[0].sum(-1).tolist(), None]}
+        ),
     )
 
 
 def draw(finding: Finding) -> Picture:
-    rows = [[float(value or 0) for value in row.values()] for row in finding.table.rows()]
-    names = [str(n + 1) for n in range(len(rows))]
-    return MatrixPicture(rows, names, list(finding.table.columns))
+    return MatrixPicture.from_table(finding.table, [*list(finding.table.columns)[:-1], "sum"])
 
 
 def broken(seeds: Sequence[int]) -> Finding:

@@ -63,9 +63,7 @@ def run(seeds: Sequence[int], masked_softmax: Normalizer = masked_softmax) -> Fi
 
 def draw(finding: Finding) -> Picture:
     queries = ["1, all masked", *(str(n + 1) for n in range(1, TOKENS)), "1, by −∞: NaN"]
-    columns = list(finding.table.columns)
-    rows = [list(row) for row in zip(*(finding.table.numbers(name) for name in columns), strict=True)]
-    return MatrixPicture(rows, queries, columns)
+    return MatrixPicture.from_table(finding.table, queries)
 
 
 def broken(seeds: Sequence[int]) -> Finding:

@@ -1,6 +1,7 @@
 """Asking is not resembling."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ PREDICT = "A similarity is the same in both directions. How are score(i, j) and 
 CHANGE = "DIM=256: does a token attend to itself more often in a wider model?"
 TURN = {"DIM": (16, 64, 256)}
 
-TOKENS, DIM = 13, 64
+TOKENS, DIM = 23, 64
 
 Score = Callable[[Tensor, Tensor], Tensor]
 
@@ -70,15 +71,15 @@ def run(seeds: Sequence[int], score: Score = score, prepare: Callable[[Attention
                 grain=1 / TOKENS,
             ),
         ],
-        Table({str(n + 1): scores[0][:, n].tolist() for n in range(TOKENS)}),
+        # as many as a picture has room for with numbers
+        Table({str(n + 1): column[:13].tolist() for n, column in enumerate(scores[0].T[:13])}),
     )
 
 
 def draw(finding: Finding) -> Picture:
-    columns = list(finding.table.columns)
-    rows = [list(row) for row in zip(*(finding.table.numbers(name) for name in columns), strict=True)]
-    low, high = min(map(min, rows)), max(map(max, rows))  # type: ignore[type-var]
-    return MatrixPicture(rows, columns, columns, value_title="score", domain=(float(low or 0), float(high or 0)))
+    scores = [value or 0.0 for name in finding.table.columns for value in finding.table.numbers(name)]
+    picture = MatrixPicture.from_table(finding.table, value_title="score")
+    return replace(picture, domain=(min(scores), max(scores)))
 
 
 def control(seeds: Sequence[int]) -> Finding:
