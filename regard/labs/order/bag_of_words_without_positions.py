@@ -38,26 +38,24 @@ Encode = Callable[[Tensor], Tensor]
 
 def build_stack(kind: str, vocab_size: int) -> Encode:
     """An untrained encoder: ids (1, T) -> states (T, D)."""
-    positions = PositionsConfig(kind=kind, width=8)
-    config = ModelConfig(dim=DIM, heads=4, layers=LAYERS, ffn=2 * DIM, positions=positions)
+    config = ModelConfig(dim=DIM, heads=4, layers=LAYERS, positions=PositionsConfig(kind=kind, width=8))
     model = build_encoder(config, vocab_size, pad=0).double().eval()
     return lambda ids: model(ids)[0]
 
 
 def build_convolution(kind: str, vocab_size: int) -> Encode:
     """A convolution of width 3 over random vectors, of all words in parallel."""
-    table = torch.randn(vocab_size, DIM, dtype=torch.float64)
-    kernel = torch.nn.Conv1d(DIM, DIM, 3, padding=1).double()
+    table, kernel = torch.randn(vocab_size, DIM), torch.nn.Conv1d(DIM, DIM, 3, padding=1)
     return lambda ids: kernel(table[ids[0]].T).T
 
 
 def number(sentences: Sequence[str]) -> list[Tensor]:
     """Ids (1, T) of the words of the first sentences that have two different ones."""
-    texts = [words[:MAX_WORDS] for words in map(str.split, sentences) if len(set(words[:MAX_WORDS])) > 1]
+    texts = [words for text in sentences if len(set(words := text.split()[:MAX_WORDS])) > 1][:MAX_SENTENCES]
     if not texts:
         raise LabError("no sentence has two different words, separated by spaces, that could change places")
-    numbers = {word: n + 1 for n, word in enumerate(dict.fromkeys(chain(*texts[:MAX_SENTENCES])))}
-    return [torch.tensor([[numbers[word] for word in words]]) for words in texts[:MAX_SENTENCES]]
+    vocabulary = ["", *dict.fromkeys(chain(*texts))]
+    return [torch.tensor([list(map(vocabulary.index, words))]) for words in texts]
 
 
 def measure(build: Callable[[str, int], Encode], kind: str, texts: list[Tensor]) -> tuple[float, float]:
@@ -78,17 +76,17 @@ def run(seeds: Sequence[int], sentences: Sequence[str] = SENTENCES, kind: str = 
     texts = number(sentences)
     measured = {name: over(seeds, partial(measure, build_stack, name, texts)) for name in (kind, *SCHEMES)}
     convolution = over(seeds, partial(measure, build_convolution, "", texts))
-    bars = {**measured, "none, but a convolution": convolution}
     return Finding(
         [
-            Exact("the change of the mean state when words are shuffled", [moved for moved, _ in measured[kind]]),
+            Exact("the change of the mean state when words are shuffled", [one for one, _ in measured[kind]]),
             Exact("the largest change of a state that is shuffled with its word", [one for _, one in measured[kind]]),
             # 0.01: a hundredth of the mean state can be read off, rounding is below a millionth
             Effect("the change with a convolution, which is parallel, too", [one for one, _ in convolution], 0.01),
             Effect("the change with sinusoids", [one for one, _ in measured["sinusoidal"]], least=0.01),
         ],
         Table.from_rows(
-            {"positions": name, "change": fmean(moved for moved, _ in rows)} for name, rows in bars.items()
+            {"positions": name, "change": fmean(one for one, _ in rows)}
+            for name, rows in (measured | {"a convolution": convolution}).items()
         ),
     )
 

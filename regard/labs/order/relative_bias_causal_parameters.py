@@ -1,7 +1,6 @@
 """In a decoder, half of the biases never learn."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -64,7 +63,7 @@ def run(seeds: Sequence[int], causal_mask: Mask = causal_mask) -> Finding:
         ],
         Table(
             {
-                str(distance): [float(decoder[0][h, n].abs()) for h in range(HEADS)]
+                str(distance): [float(decoder[0][h, n] != 0) for h in range(HEADS)]
                 for n, distance in enumerate(range(1 - TOKENS, TOKENS))
             }
         ),
@@ -72,9 +71,8 @@ def run(seeds: Sequence[int], causal_mask: Mask = causal_mask) -> Finding:
 
 
 def draw(finding: Finding) -> Picture:
-    picture = MatrixPicture.from_table(finding.table, row_title="head", column_title="distance of the key")
-    largest = max(value or 0.0 for row in picture.weights for value in row)
-    return replace(picture, value_title="gradient", domain=(0.0, largest))
+    titles = {"row_title": "head", "column_title": "distance of the key", "value_title": "1: gets a gradient"}
+    return MatrixPicture.from_table(finding.table, **titles)
 
 
 def broken(seeds: Sequence[int]) -> Finding:
