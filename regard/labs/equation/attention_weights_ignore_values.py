@@ -13,7 +13,7 @@ from regard.report.pictures import CurvePicture, Picture
 from regard.report.table import Table
 
 CLAIM = "Weights come from the similarity of query, key and value, and a query is compared with all other tokens."
-SOURCE = "lectures on Transformers; a student's report"
+SOURCE = "lectures on Transformers; a report"
 CLAIMS = (8, 9)
 PREDICT = "All values are replaced by others: by how much does the largest of the weights that change, change? (0 to 1)"
 CHANGE = "TOKENS=101: how much less does it matter that a query is compared with its own key, too?"

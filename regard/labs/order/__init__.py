@@ -11,6 +11,7 @@ LABS = (
     "mask_token_keeps_position",
     "sinusoidal_position_encoding",
     "sinusoidal_dot_product_distance",
+    "learned_position_parameters",
     "position_cross_terms",
     "relative_bias_vs_concatenation",
     "relative_bias_causal_parameters",

@@ -4,6 +4,7 @@ EXPECTED = {
     "mask_token_keeps_position": ("holds", "fast"),
     "sinusoidal_position_encoding": ("holds", "fast"),
     "sinusoidal_dot_product_distance": ("holds partly", "fast"),
+    "learned_position_parameters": ("holds partly", "fast"),
     "position_cross_terms": ("holds partly", "fast"),
     "relative_bias_vs_concatenation": ("holds partly", "fast"),
     "relative_bias_causal_parameters": ("holds partly", "fast"),
