@@ -80,7 +80,11 @@ def run(seeds: Sequence[int], build: Build = build_attention) -> Finding:
             Effect("the growth of operations with twice the width", factors("operations", -1), least=1.5),
         ],
         Table.from_rows(
-            {"heads": heads, f"times as much as with {first}": sum(factors(name, n)) / len(seeds), "of what": name}
+            {
+                "heads": heads,
+                f"cost, times that of heads = {first}": sum(factors(name, n)) / len(seeds),
+                "of what": name,
+            }
             for name in measured[0]
             for n, heads in enumerate(HEADS)
         ),
