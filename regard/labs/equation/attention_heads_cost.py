@@ -26,23 +26,22 @@ TURN = {"TOKENS": (32, 128, 512)}
 TOKENS, DIM, HEADS = 128, 64, (1, 2, 4, 8, 16)
 REPEATS = 5
 
-Build = Callable[[int, int], Attention]
-Cost = dict[str, float]
+MakeAttention = Callable[[int, int], Attention]
 
 
-def build_attention(dim: int, heads: int) -> Attention:
+def make_attention(dim: int, heads: int) -> Attention:
     return Attention(dim, heads, Positions())
 
 
-def cost(build: Build, dim: int, heads: int) -> Cost:
-    """Numbers that are learned, operations of one pass, numbers in the weights, and seconds of one core."""
-    attention, x, position_ids = build(dim, heads), torch.randn(1, TOKENS, dim), torch.arange(TOKENS)[None]
+def cost(make_attention: MakeAttention, dim: int, heads: int) -> dict[str, float]:
+    """Numbers that are learned, operations of one pass, numbers in the weights, and seconds."""
+    attention, x, position_ids = make_attention(dim, heads), torch.randn(1, TOKENS, dim), torch.arange(TOKENS)[None]
     seconds = []
     with torch.no_grad(), record(attention, "weights") as tensors:
         for _ in range(REPEATS):
-            start = time.process_time()
+            start = time.perf_counter()
             attention(x, attention.project_kv(x, position_ids), None, position_ids)
-            seconds.append(time.process_time() - start)
+            seconds.append(time.perf_counter() - start)
         with FlopCounterMode(display=False) as counter:
             attention(x, attention.project_kv(x, position_ids), None, position_ids)
     return {
@@ -53,14 +52,14 @@ def cost(build: Build, dim: int, heads: int) -> Cost:
     }
 
 
-def growth(build: Build) -> dict[str, list[float]]:
+def growth(make_attention: MakeAttention) -> dict[str, list[float]]:
     """Costs by the number of heads, as multiples of those of the first; then those of twice the width."""
-    costs = [cost(build, DIM, heads) for heads in HEADS] + [cost(build, 2 * DIM, HEADS[0])]
+    costs = [cost(make_attention, DIM, heads) for heads in HEADS] + [cost(make_attention, 2 * DIM, HEADS[0])]
     return {name: [one[name] / costs[0][name] for one in costs] for name in costs[0]}
 
 
-def run(seeds: Sequence[int], build: Build = build_attention) -> Finding:
-    measured = over(seeds, lambda: growth(build))
+def run(seeds: Sequence[int], make_attention: MakeAttention = make_attention) -> Finding:
+    measured = over(seeds, lambda: growth(make_attention))
     last, first = HEADS[-1], HEADS[0]
 
     def factors(name: str, place: int) -> list[float]:
@@ -72,7 +71,7 @@ def run(seeds: Sequence[int], build: Build = build_attention) -> Finding:
             Effect(f"the growth of parameters from {first} to {last} heads", factors("parameters", -2), least=1.5),
             Effect(f"the growth of operations from {first} to {last} heads", factors("operations", -2), least=1.5),
             Effect(
-                f"the growth of the weights' memory from {first} to {last} heads",
+                f"the growth of the memory of weights from {first} to {last} heads",
                 factors("memory of the weights", -2),
                 1.5,
             ),
@@ -98,4 +97,4 @@ def draw(finding: Finding) -> Picture:
 
 def broken(seeds: Sequence[int]) -> Finding:
     """Heads that do not share the width: each is as wide as the model, and all costs grow with their number."""
-    return run(seeds, build=lambda dim, heads: Attention(dim, 1, Positions(), kept_heads=tuple(range(heads))))
+    return run(seeds, make_attention=lambda dim, heads: Attention(dim, 1, Positions(), kept_heads=tuple(range(heads))))

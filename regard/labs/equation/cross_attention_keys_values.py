@@ -34,13 +34,13 @@ def encode_source(model: EncoderDecoder, source: Tensor, target: Tensor) -> Enco
     return model.encode(source)
 
 
-def measure(encode: Encode) -> tuple[float, float, float]:
+def measure(encode_source: Encode) -> tuple[float, float, float]:
     model = build(ModelConfig(dim=DIM, heads=4, layers=LAYERS, ffn=2 * DIM), VOCAB, VOCAB, True, pad=0).double()
     source, target = (torch.randint(1, VOCAB, (1, length)) for length in (SOURCE_TOKENS, TARGET_TOKENS))
     with torch.no_grad(), evaluation_mode(model), record(model, "decoder.layers.0.cross_attn.weights") as tensors:
         steps = []  # of decoding: the keys of the source's tokens in all layers, (L, S, D)
         for length in range(1, TARGET_TOKENS + 1):
-            output = encode(model, source, target[:, :length])
+            output = encode_source(model, source, target[:, :length])
             kv = [layer.cross_attn.project_kv(output.states, output.position_ids) for layer in model.decoder.layers]  # type: ignore[operator, union-attr]
             steps.append(torch.stack([one.k.transpose(1, 2).flatten(2)[0, :SOURCE_TOKENS] for one in kv]))
         model.decode(target, output)
@@ -50,8 +50,8 @@ def measure(encode: Encode) -> tuple[float, float, float]:
     return by_layer, by_step, float(weights.triu(1).sum(-1).mean())
 
 
-def run(seeds: Sequence[int], encode: Encode = encode_source) -> Finding:
-    by_layer, by_step, later = zip(*over(seeds, lambda: measure(encode)), strict=True)
+def run(seeds: Sequence[int], encode_source: Encode = encode_source) -> Finding:
+    by_layer, by_step, later = zip(*over(seeds, lambda: measure(encode_source)), strict=True)
     return Finding(
         [
             # 0.1: keys that differ by a tenth of their length could still be called constant
@@ -75,4 +75,4 @@ def broken(seeds: Sequence[int]) -> Finding:
     def encode_both(model: EncoderDecoder, source: Tensor, target: Tensor) -> EncoderOutput:
         return model.encode(torch.cat((source, target), dim=1))
 
-    return run(seeds, encode=encode_both)
+    return run(seeds, encode_source=encode_both)

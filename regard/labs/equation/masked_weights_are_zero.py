@@ -16,7 +16,7 @@ from regard.report.table import Table
 CLAIM = "A masked score is −∞ before the softmax, so the weight of its key is exactly 0."
 SOURCE = "Vaswani et al. 2017, section 3.2.3; lectures on Transformers"
 CLAIMS = (13,)
-PREDICT = "A query may attend to no key at all. What is the largest of its weights here? (and with −∞ for its scores?)"
+PREDICT = "A query may attend to no key at all. What is the largest of its weights here? (0 to 1)"
 CHANGE = "HIDDEN=0.9: do the weights of the keys that are left still sum to 1?"
 TURN = {"HIDDEN": (0.1, 0.3, 0.5, 0.7, 0.9)}
 

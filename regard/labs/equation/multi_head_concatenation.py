@@ -35,7 +35,8 @@ def head_by_head(attention: Attention, x: Tensor) -> Tensor:
         linears = (attention.q_proj, attention.k_proj, attention.v_proj)
         q, k, v = (x @ linear.weight[rows].T + linear.bias[rows] for linear in linears)
         weights = masked_softmax(score(q, k))
-        outputs.append(sum(weights[..., t, None] * v[:, None, t] for t in range(TOKENS)))  # Σ weight · value
+        sums = [weights[..., t, None] * v[:, None, t] for t in range(TOKENS)]  # weight · value
+        outputs.append(torch.stack(sums).sum(dim=0))
     return torch.cat(outputs, dim=-1) @ attention.out_proj.weight.T + attention.out_proj.bias
 
 

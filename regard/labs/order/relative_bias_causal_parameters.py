@@ -71,8 +71,9 @@ def run(seeds: Sequence[int], causal_mask: Mask = causal_mask) -> Finding:
 
 
 def draw(finding: Finding) -> Picture:
-    titles = {"row_title": "head", "column_title": "distance of the key", "value_title": "1: gets a gradient"}
-    return MatrixPicture.from_table(finding.table, **titles)
+    return MatrixPicture.from_table(
+        finding.table, row_title="head", column_title="distance of the key", value_title="1: gets a gradient"
+    )
 
 
 def broken(seeds: Sequence[int]) -> Finding:

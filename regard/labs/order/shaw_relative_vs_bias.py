@@ -23,15 +23,15 @@ TURN = {"HEAD_DIM": (2, 8, 16, 64)}
 
 TOKENS, HEADS, HEAD_DIM = 31, 4, 16
 
-Build = Callable[[], Positions]
+MakePositions = Callable[[], Positions]
 
 
-def build_relative() -> Positions:
+def make_relative() -> Positions:
     """As published, without clipping: a vector for each distance, which all heads share."""
     return Relative(HEAD_DIM, TOKENS - 1)
 
 
-def build_bias() -> Positions:
+def make_bias() -> Positions:
     """A number for each head and distance, random as if it had been learned."""
     positions = LearnedBias(HEADS, TOKENS)
     nn.init.normal_(positions.table)
@@ -43,20 +43,20 @@ def by_distance(bias: Tensor) -> list[Tensor]:
     return [bias.diagonal(offset, dim1=-2, dim2=-1) for offset in range(-(TOKENS // 2), TOKENS // 2 + 1)]
 
 
-def measure(build: Build) -> tuple[float, float, list[Tensor]]:
+def measure(make_positions: MakePositions) -> tuple[float, float, list[Tensor]]:
     """The share of variance that head and distance explain; numbers of a bias for each of this scheme; biases."""
-    positions, ids = build(), torch.arange(TOKENS)[None]
+    positions, ids = make_positions(), torch.arange(TOKENS)[None]
     with torch.no_grad():
         bias = positions.bias(torch.randn(1, HEADS, TOKENS, HEAD_DIM), ids, ids)
     assert bias is not None
     distances = by_distance(bias[0])
     rest = fmean(float(one.var(dim=-1, correction=0).mean()) for one in distances)
     whole = float(torch.cat(distances, dim=-1).var(dim=-1, correction=0).mean())
-    return 1 - rest / whole, count_parameters(build_bias()) / count_parameters(positions), distances
+    return 1 - rest / whole, count_parameters(make_bias()) / count_parameters(positions), distances
 
 
-def run(seeds: Sequence[int], build: Build = build_relative) -> Finding:
-    explained, numbers, biases = zip(*over(seeds, lambda: measure(build)), strict=True)
+def run(seeds: Sequence[int], make_positions: MakePositions = make_relative) -> Finding:
+    explained, numbers, biases = zip(*over(seeds, lambda: measure(make_positions)), strict=True)
     return Finding(
         [
             # 0.9: what a table by head and distance could replace but for a tenth is essentially that table
@@ -77,4 +77,4 @@ def draw(finding: Finding) -> Picture:
 
 def control(seeds: Sequence[int]) -> Finding:
     """The bias itself."""
-    return run(seeds, build=build_bias)
+    return run(seeds, make_positions=make_bias)

@@ -22,11 +22,19 @@ class MatrixPicture:
     domain: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
-    def from_table(cls, table: Table, rows: Sequence[str] = (), **titles: str) -> "MatrixPicture":
+    def from_table(
+        cls,
+        table: Table,
+        rows: Sequence[str] = (),
+        row_title: str = "query",
+        column_title: str = "key",
+        value_title: str = "weight",
+    ) -> "MatrixPicture":
         """A table that has a column for each key; rows without names are numbered."""
         columns = list(table.columns)
         weights = [list(row) for row in zip(*map(table.numbers, columns), strict=True)]
-        return cls(weights, rows or [str(n + 1) for n in range(len(weights))], columns, **titles)
+        names = rows or [str(n + 1) for n in range(len(weights))]
+        return cls(weights, names, columns, row_title, column_title, value_title)
 
     def chart(self, title: str) -> Chart:
         return heatmap_chart(
