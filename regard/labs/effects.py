@@ -91,8 +91,8 @@ class Effect:
 
     @property
     def measured(self) -> str:
-        low, high = self.interval
-        return f"{self.mean:.3g} [{low:.3g}, {high:.3g}]"
+        mean, low, high = (f"{value:.3g}" for value in (self.mean, *self.interval))
+        return mean if mean == low == high else f"{mean} [{low}, {high}]"
 
     @property
     def claimed(self) -> str:

@@ -94,4 +94,6 @@ class Finding:
 
 def phrase(part: MeasuredClaim) -> str:
     """A part of a claim with its number, as a part of a sentence."""
+    if part.measured == part.claimed:
+        return f"{part.name} is {part.measured} as claimed"
     return PHRASES[part.verdict].format(name=part.name, measured=part.measured, claimed=part.claimed)

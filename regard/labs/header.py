@@ -56,11 +56,15 @@ def read_header(path: Path) -> LabHeader:
         raise LabError(f"{path} is not a complete lab: it lacks {', '.join(absent)}")
     claim, source, predict, change = (values[name] for name in TEXTS)
     claims, turn = values.get("CLAIMS", ()), values.get("TURN", {})
+    if not (isinstance(claims, tuple) and all(type(number) is int for number in claims)):
+        raise LabError(f"{path}: CLAIMS is {claims!r}; expected a tuple of numbers, as (21,)")
+    if not (isinstance(turn, dict) and all(isinstance(values, tuple) and values for values in turn.values())):
+        raise LabError(f"{path}: TURN is {turn!r}; expected a knob and its values, as {{'DIM': (16, 64)}}")
     arguments = definitions["run"].args
     parameters = tuple(one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
     knobs = {name: value for name, value in values.items() if name not in (*TEXTS, "CLAIMS", "TURN")}
     return LabHeader(
-        path, title, claim, source, predict, change, tuple(claims), dict(turn), functions, parameters, knobs
+        path, title, claim, source, predict, change, claims, turn, functions, parameters, knobs
     )
 
 
@@ -75,9 +79,10 @@ def parse_source(path: Path) -> ast.Module:
     try:
         return ast.parse(text, filename=str(path))
     except SyntaxError as error:
-        raise LabError(f"{path}, line {error.lineno}, column {error.offset}: {error.msg}") from error
+        place = f", line {error.lineno}, column {error.offset}" if error.lineno else ""
+        raise LabError(f"{path}{place}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
-        raise LabError(f"{path} is not a file of Python: {error or 'it is nested too deeply'}") from error
+        raise LabError(f"{path} is not a file of Python: {str(error) or 'it is nested too deeply'}") from error
 
 
 def _constants(statement: ast.stmt) -> list[tuple[str, Any]]:

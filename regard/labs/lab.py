@@ -17,7 +17,7 @@ from regard.labs.header import TEXTS, LabHeader, read_header
 from regard.report.page import Figure, Paragraph, render_fragment
 from regard.report.pictures import Picture
 
-NOT_KNOBS = {*TEXTS, "CLAIMS", "TURN"}
+NOT_KNOBS = {*TEXTS, "CLAIMS", "TURN", "SENTENCES"}
 DEFAULT_SEEDS = 5
 MODULE_PREFIX = "regard_lab_"
 

@@ -14,9 +14,9 @@ from regard.model.attention import masked_softmax, score
 from regard.report.pictures import CurvePicture, Picture
 from regard.report.table import Table
 
-CLAIM = "Without the division by √d the softmax saturates, and its gradients become extremely small."
-SOURCE = "Vaswani et al. 2017, section 3.2.1"
-CLAIMS = (21,)
+CLAIM = "Division by √d centers the scores; without it the softmax saturates, and its gradients become extremely small."
+SOURCE = "Vaswani et al. 2017, section 3.2.1; slides of a lecture, for the centering"
+CLAIMS = (21, 22)
 PREDICT = "d = 64, 32 random keys: by how much does the largest weight grow without the division? (0 to 1)"
 CHANGE = "KEYS=8, then KEYS=128: from which d on does the gradient suffer?"
 TURN = {"KEYS": (8, 16, 32, 64, 128)}
@@ -37,11 +37,17 @@ def sharpness(scores: Tensor) -> tuple[float, float]:
     return float(weights.amax(-1).median()), float(jacobian.flatten(-2).norm(dim=-1).median())
 
 
-def compare(width: int, scaled: Score) -> tuple[float, float]:
-    """By how much the largest weight grows, and which share of the gradient is lost, without the division."""
+def off_center(scores: Tensor) -> float:
+    """How far the mean of the scores is from 0, in their own deviations."""
+    return float(scores.mean().abs() / scores.std())
+
+
+def compare(width: int, scaled: Score) -> tuple[float, float, float]:
+    """By how much the largest weight grows, which share of the gradient is lost, what is off center, undivided."""
     q, k = torch.randn(1, 1, QUERIES, width), torch.randn(1, 1, KEYS, width)
     (soft_weight, soft_gradient), (sharp_weight, sharp_gradient) = sharpness(scaled(q, k)), sharpness(unscaled(q, k))
-    return sharp_weight - soft_weight, 1 - sharp_gradient / soft_gradient
+    centered = off_center(unscaled(q, k)) - off_center(scaled(q, k))
+    return sharp_weight - soft_weight, 1 - sharp_gradient / soft_gradient, centered
 
 
 def run(seeds: Sequence[int], score: Score = score) -> Finding:
@@ -55,6 +61,8 @@ def run(seeds: Sequence[int], score: Score = score) -> Finding:
             Effect(f"the growth of the largest weight at d = {middle}", growth[middle], least=0.3),
             Effect(f"the share of the gradient that is lost at d = {middle}", lost[middle], least=0.9),
             Effect(f"the share of the gradient that is lost at d = {widest}", lost[widest], least=0.9),
+            # 0.1 of a deviation: less could not be seen in a picture of the scores
+            Effect(f"what the division centers at d = {middle}", [one[2] for one in measured[middle]], least=0.1),
         ],
         Table.from_rows(
             {"d": width, "what": what, "change": sum(values[width]) / len(seeds)}

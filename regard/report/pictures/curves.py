@@ -17,6 +17,10 @@ from regard.report.theme import HEIGHT, WIDTH
 MARKS = "●○▲△■□◆◇"
 ROWS = 12
 """Lines of the picture in a terminal."""
+MAX_TICKS = 12
+"""Values of x up to which each has a tick, and nothing else."""
+COVERED = 0.01
+"""How near two curves are, as a share of the axis, for the one to be covered by the other."""
 Points = list[dict[str, Any]]
 
 
@@ -40,12 +44,16 @@ class CurvePicture:
 
         points = self._points()
         names = list(dict.fromkeys(point["series"] for point in points))
+        covered = self._covered(names, points)
+        points = [point | {"width": 8 if point["series"] in covered else 2} for point in points]
         across = alt.X("x:Q", title=self.x, scale=self._scale("x", points), axis=self._x_axis(points))
         up = alt.Y("y:Q", title=self.y, scale=self._scale("y", points))
         style = series_style(names, legend=self.series is not None)
         base = alt.Chart(alt.NamedData("points"))
         layers = [
-            base.mark_line(strokeWidth=2, strokeJoin="round").encode(across, up, **style),
+            base.mark_line(strokeJoin="round").encode(
+                across, up, strokeWidth=alt.StrokeWidth("width:Q", scale=None), **style
+            ),
             base.mark_point(filled=True, size=38, opacity=1).encode(across, up, color=style["color"]),
         ]
         if self.interval:
@@ -102,6 +110,20 @@ class CurvePicture:
                 raise RegardError(f"curves of {self.y!r} over {self.x!r}: a logarithmic axis needs values above 0")
         return points
 
+    def _covered(self, names: Sequence[str], points: Points) -> set[str]:
+        """Series that a later one hides: they are drawn wider, so that they can be seen beneath it."""
+        ends = _ends(point["y"] for point in points)
+        curves = {
+            name: {p["x"]: self._share("y", p["y"], ends) for p in points if p["series"] == name} for name in names
+        }
+
+        def hides(upper: Mapping[float, float], lower: Mapping[float, float]) -> bool:
+            return lower.keys() <= upper.keys() and all(abs(upper[x] - y) < COVERED for x, y in lower.items())
+
+        return {
+            name for n, name in enumerate(names) if any(hides(curves[other], curves[name]) for other in names[n + 1 :])
+        }
+
     def _scale(self, axis: str, points: Points) -> Any:
         import altair as alt
 
@@ -110,17 +132,22 @@ class CurvePicture:
         return alt.Scale(type="log", base=2 if axis == "x" else 10, nice=False)
 
     def _x_axis(self, points: Points) -> Any:
-        """Ticks where there are points, on a logarithmic axis: its own would have powers that nobody measured."""
+        """Ticks where there are points, if these are few or the axis is logarithmic."""
         import altair as alt
 
-        if "x" not in self.log:
+        values = sorted({point["x"] for point in points})
+        if "x" not in self.log and len(values) > MAX_TICKS:
             return alt.Axis(grid=False)
-        return alt.Axis(grid=False, values=sorted({point["x"] for point in points}), format="~g")
+        return alt.Axis(grid=False, values=values, format="~g")
 
     def _place(self, axis: str, value: float, ends: tuple[float, float], cells: int) -> int:
         """The cell of a value between the ends of its axis."""
+        return min(cells - 1, max(0, round(self._share(axis, value, ends) * (cells - 1))))
+
+    def _share(self, axis: str, value: float, ends: tuple[float, float]) -> float:
+        """Where a value lies between the ends of its axis, from 0 to 1."""
         low, high, value = (math.log(one) if axis in self.log else one for one in (*ends, value))
-        return min(cells - 1, max(0, round((value - low) / ((high - low) or 1) * (cells - 1))))
+        return (value - low) / ((high - low) or 1)
 
 
 def _ends(values: Iterable[float]) -> tuple[float, float]:

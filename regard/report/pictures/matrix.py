@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from regard.report.chart import Chart
 from regard.report.charts.heatmap import heatmap_chart
+from regard.report.table import Table
 from regard.report.text import display_width
 
 
@@ -19,6 +20,21 @@ class MatrixPicture:
     column_title: str = "key"
     value_title: str = "weight"
     domain: tuple[float, float] = (0.0, 1.0)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Table,
+        rows: Sequence[str] = (),
+        row_title: str = "query",
+        column_title: str = "key",
+        value_title: str = "weight",
+    ) -> "MatrixPicture":
+        """A table that has a column for each key; rows without names are numbered."""
+        columns = list(table.columns)
+        weights = [list(row) for row in zip(*map(table.numbers, columns), strict=True)]
+        names = rows or [str(n + 1) for n in range(len(weights))]
+        return cls(weights, names, columns, row_title, column_title, value_title)
 
     def chart(self, title: str) -> Chart:
         return heatmap_chart(
