@@ -5,5 +5,7 @@ A task is a function of its sizes that draws a batch from torch's generator; 0 i
 
 from regard.data.toy_tasks.retrieval import marked_symbols as marked_symbols
 from regard.data.toy_tasks.retrieval import n_back as n_back
+from regard.data.toy_tasks.sentiment import SentimentWords as SentimentWords
+from regard.data.toy_tasks.sentiment import charged_words as charged_words
 from regard.data.toy_tasks.toy_batch import IGNORED as IGNORED
 from regard.data.toy_tasks.toy_batch import ToyBatch as ToyBatch
