@@ -1,23 +1,24 @@
 """Attention to a place and attention to a word."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import fmean
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.config import ModelConfig
-from regard.data.toy_tasks import ToyBatch, marked_symbols, n_back
-from regard.inspection.example import Example, build_single_stack_example, tokens_from_ids
+from regard.config import ModelConfig, PositionsConfig
+from regard.data.toy_tasks import IGNORED, ToyBatch, marked_symbols, n_back
+from regard.inspection.example import build_single_stack_example, tokens_from_ids
 from regard.inspection.flow.decompose import TERM_NAMES, ScoreTerms, decompose_scores
 from regard.inspection.trace import trace_forward
 from regard.labs.effects import Effect, Exact
 from regard.labs.finding import Finding, Need
 from regard.labs.seeds import over
 from regard.model.build import build_decoder
-from regard.model.single_stack import DecoderOnly
 from regard.report.pictures import BarPicture, Picture
 from regard.report.table import Table
 from regard.training.toy import train_toy
@@ -25,57 +26,55 @@ from regard.training.toy import train_toy
 CLAIM = "Attention by position and attention by content are different things, and can be told apart in one head."
 SOURCE = "lectures on attention; the terms are those of Dai et al. 2019, section 3.3"
 CLAIMS = (107,)
-PREDICT = "Which share of the scores comes from positions alone when the task is to repeat the symbol before? (0 to 1)"
+PREDICT = "By how much is the share of positions in the scores larger for `the symbol before` than for `the marked one`? (0 to 1)"
 CHANGE = "SCHEME='learned': does a table of positions share the work in another way?"
 TURN = {"SCHEME": ("sinusoidal", "learned", "alibi")}
 
-WIDTH, LENGTH, SYMBOLS, STEPS, SCHEME, TEXTS = 32, 12, 8, 200, "sinusoidal", 16
+WIDTH, LENGTH, SYMBOLS, STEPS, SCHEME, TEXTS = 32, 12, 8, 120, "sinusoidal", 16
 
 Decompose = Callable[..., ScoreTerms]
 POSITION_TERMS = [TERM_NAMES.index("position·position"), TERM_NAMES.index("distance")]
 
 
 def symbol_before() -> ToyBatch:
-    """At each place the symbol before it: where to look is a matter of positions."""
+    """Where to look is a matter of positions."""
     return n_back(32, LENGTH, SYMBOLS, 1)
 
 
 def marked_symbol() -> ToyBatch:
-    """At the last place the one symbol that is marked: where to look is a matter of content."""
+    """Asked at the last place; where to look is a matter of content."""
     ids, targets = marked_symbols(32, LENGTH, SYMBOLS)
-    return ToyBatch(ids, F.pad(targets, (LENGTH - 1, 0), value=-100))
+    return ToyBatch(ids, F.pad(targets, (LENGTH - 1, 0), value=IGNORED))
 
 
 TASKS = {"the symbol before": symbol_before, "the marked symbol": marked_symbol}
 
 
-def logits(model: DecoderOnly, ids: Tensor) -> Tensor:
-    return model.output(model(ids)).transpose(1, 2)  # (B, V, T)
-
-
 def measure(task: Callable[[], ToyBatch], decompose: Decompose) -> tuple[float, float, float]:
     """How much of the scores is due to positions alone; by how much the terms miss the scores; accuracy."""
-    config = ModelConfig(architecture="decoder", dim=WIDTH, layers=1, heads=1, ffn=2 * WIDTH, dropout=0.0)
-    config = config.model_copy(update={"positions": config.positions.model_copy(update={"kind": SCHEME})})
+    positions = PositionsConfig(kind=SCHEME)
+    config = ModelConfig(
+        architecture="decoder", dim=WIDTH, layers=1, heads=1, ffn=WIDTH, dropout=0.0, positions=positions
+    )
     model = build_decoder(config, 2 * SYMBOLS + 1, 0)
 
     def loss() -> Tensor:
         ids, targets = task()
-        return F.cross_entropy(logits(model, ids), targets)
+        return F.cross_entropy(model.output(model(ids)).transpose(1, 2), targets)
 
     train_toy(model, loss, STEPS, learning_rate=1e-2)
     ids, targets = task()
-    asked = targets != -100
+    asked = targets != IGNORED
     with torch.no_grad():
-        accuracy = (logits(model, ids).argmax(dim=1) == targets)[asked].float().mean()
+        accuracy = (model.output(model(ids)).argmax(dim=-1) == targets)[asked].float().mean()
     shares, misses = [], []
+    model.double()
     for row in ids[:TEXTS].tolist():
-        trace = trace_forward(model.double(), build_single_stack_example(tokens_from_ids(row), causal=True))
-        attn = trace.attentions["decoder.0.self"]
+        trace = trace_forward(model, build_single_stack_example(tokens_from_ids(row), causal=True))
+        (attn,) = trace.of_kind("decoder")
         terms = decompose(model, trace, attn)
         shares.append(float(terms.shares[0, POSITION_TERMS].sum()))
         misses.append(float((terms.grouped_terms.sum(dim=1) - attn.scores).abs().max()))
-    model.float()
     return fmean(shares), max(misses), float(accuracy)
 
 
@@ -83,12 +82,12 @@ def run(seeds: Sequence[int], decompose_scores: Decompose = decompose_scores) ->
     measured = {name: over(seeds, partial(measure, task, decompose_scores)) for name, task in TASKS.items()}
     shares = {name: [one[0] for one in rows] for name, rows in measured.items()}
     place, word = shares.values()
+    more = [a - b for a, b in zip(place, word, strict=True)]
     everything = [one for rows in measured.values() for one in rows]
     return Finding(
         [
             # 0.3: a third of the scores: more than one term among six has by chance
-            Effect("the share of positions alone, the symbol before minus the marked one",
-                   [a - b for a, b in zip(place, word, strict=True)], least=0.3),
+            Effect("the share of positions alone, the symbol before minus the marked one", more, least=0.3),
             Exact("the difference of the scores from the sum of their six terms", [one[1] for one in everything]),
         ],
         Table.from_rows({"task": name, "share of positions alone": fmean(values)} for name, values in shares.items()),
@@ -103,8 +102,9 @@ def draw(finding: Finding) -> Picture:
 def broken(seeds: Sequence[int]) -> Finding:
     """Terms that do not know their names: all are called content."""
 
-    def blind(*arguments: object) -> ScoreTerms:
-        terms = decompose_scores(*arguments)  # type: ignore[arg-type]
-        return replace(terms, grouped_terms=terms.grouped_terms.flip(1))
+    def call_all_content(*arguments: Any) -> ScoreTerms:
+        terms = decompose_scores(*arguments)
+        total = terms.grouped_terms.sum(dim=1, keepdim=True)  # (H, 1, T, T)
+        return replace(terms, grouped_terms=torch.cat((total, 0 * terms.grouped_terms[:, 1:]), dim=1))
 
-    return run(seeds, decompose_scores=blind)
+    return run(seeds, decompose_scores=call_all_content)

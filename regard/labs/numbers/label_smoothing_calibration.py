@@ -15,7 +15,7 @@ from regard.labs.seeds import over
 from regard.metrics.labels.calibration import expected_calibration_error
 from regard.model.build import build_encoder
 from regard.model.projection import Projection
-from regard.report.pictures import CurvePicture, Picture
+from regard.report.pictures import BarPicture, Picture
 from regard.report.table import Table
 from regard.tasks.loss import TokenLoss
 from regard.training.toy import train_toy
@@ -24,10 +24,10 @@ CLAIM = "Label smoothing calibrates: a model that is trained with it is less oft
 SOURCE = "Müller et al. 2019, section 3"
 CLAIMS = ()
 PREDICT = "A fifth of the labels is wrong. Which share of its calibration error does a smoothing of 0.3 leave? (0 to 1)"
-CHANGE = "WRONG=0.0: does it still help when all labels are right? SMOOTHINGS=(0.0, 0.1, 0.6): can it be too much?"
-TURN = {"TEXTS": (100, 200, 400, 1600)}
+CHANGE = "WRONG=0.0: does it still help when all labels are right? SMOOTHINGS=(0.0, 0.1, 0.3, 0.6): can it be too much?"
+TURN = {"TEXTS": (100, 300, 1000, 3000)}
 
-WIDTH, LENGTH, TEXTS, WRONG, STEPS, SMOOTHINGS = 32, 10, 200, 0.2, 200, (0.0, 0.1, 0.3)
+WIDTH, LENGTH, TEXTS, WRONG, STEPS, SMOOTHINGS = 32, 10, 300, 0.2, 300, (0.0, 0.3)
 
 LossFactory = Callable[[Projection, float], TokenLoss]
 
@@ -73,7 +73,7 @@ def run(seeds: Sequence[int], TokenLoss: LossFactory = TokenLoss) -> Finding:
 
 
 def draw(finding: Finding) -> Picture:
-    return CurvePicture(finding.table, "label smoothing", "%", "what")
+    return BarPicture(finding.table, "label smoothing", "%", "what")
 
 
 def broken(seeds: Sequence[int]) -> Finding:
