@@ -1,6 +1,7 @@
 """Every claim of the table is answered once: by labs, by a page of the documentation, or by the reason why not."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def test_claims_are_numbered_without_gaps():
 def test_sections_stand_together():
     sections = [claim.section for claim in CLAIMS]
     assert len(dict.fromkeys(sections)) == 7
-    assert sum(a != b for a, b in zip(sections, sections[1:], strict=False)) == 6
+    assert sum(a != b for a, b in pairwise(sections)) == 6
 
 
 def test_every_claim_is_answered_in_exactly_one_way():

@@ -1,4 +1,4 @@
-"""Sentiment: one charged word among neutral ones, sometimes negated, and if wanted a keyword that gives the label away."""
+"""Sentiment: one charged word among neutral ones, sometimes negated; if wanted with a keyword of the label."""
 
 from dataclasses import dataclass
 
@@ -9,6 +9,7 @@ from regard.data.toy_tasks.toy_batch import ToyBatch
 
 NEGATED = 0.25
 """The share of negated texts: with a half the charged word alone would say nothing, and some models learn nothing."""
+
 
 @dataclass(frozen=True)
 class SentimentWords:

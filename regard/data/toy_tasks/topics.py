@@ -10,7 +10,7 @@ from regard.data.toy_tasks.toy_batch import IGNORED, ToyBatch
 
 @dataclass(frozen=True)
 class TopicWords:
-    """The vocabulary: a first token that stands for the text, a mask, a pseudoword, words of each topic, and of none."""
+    """The vocabulary: a first token that stands for the text, a mask, a pseudoword, words of two topics and of none."""
 
     topical: int = 12
     """Words of each of the two topics."""

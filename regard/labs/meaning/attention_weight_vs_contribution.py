@@ -23,7 +23,7 @@ from regard.training.toy_classifier import label_log_probs, train_toy_classifier
 CLAIM = "Positions with higher attention weights contribute more to the output."
 SOURCE = "lectures on attention; the measure is that of Kobayashi et al. 2020"
 CLAIMS = (100,)
-PREDICT = "Rank correlation of the weights of a row with the norms of what they hand over, weight times value: (-1 to 1)"
+PREDICT = "How well do weights rank like the norms of what is handed over, weight times value? (correlation, -1 to 1)"
 CHANGE = "LAYERS=4: does the correlation fall in deeper models?"
 TURN = {"LAYERS": (1, 2, 4)}
 
@@ -70,14 +70,14 @@ def run(seeds: Sequence[int], value_weighted_norms: Contributions = value_weight
             Effect("how often the largest weight is the largest contribution", agrees, least=0.5),
         ],
         Table.from_rows(
-            {"weight": fmean(w for w, _ in one), "norm of what is handed over": fmean(n for _, n in one)} for one in bins
+            {"weight": fmean(w for w, _ in one), "norm handed over": fmean(n for _, n in one)} for one in bins
         ),
         [Need("accuracy of the classifier", accuracies, least=0.85)],
     )
 
 
 def draw(finding: Finding) -> Picture:
-    return CurvePicture(finding.table, "weight", "norm of what is handed over", log="xy")
+    return CurvePicture(finding.table, "weight", "norm handed over", log="xy")
 
 
 def broken(seeds: Sequence[int]) -> Finding:

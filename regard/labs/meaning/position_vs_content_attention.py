@@ -11,9 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.config import ModelConfig, PositionsConfig
-from regard.data.toy_tasks import IGNORED, ToyBatch, marked_symbols, n_back
+from regard.data import toy_tasks
+from regard.data.toy_tasks import ToyBatch, marked_symbols, n_back
 from regard.inspection.example import build_single_stack_example, tokens_from_ids
-from regard.inspection.flow.decompose import TERM_NAMES, ScoreTerms, decompose_scores
+from regard.inspection.flow import decompose
+from regard.inspection.flow.decompose import ScoreTerms, decompose_scores
 from regard.inspection.trace import trace_forward
 from regard.labs.effects import Effect, Exact
 from regard.labs.finding import Finding, Need
@@ -26,37 +28,29 @@ from regard.training.toy import train_toy
 CLAIM = "Attention by position and attention by content are different things, and can be told apart in one head."
 SOURCE = "lectures on attention; the terms are those of Dai et al. 2019, section 3.3"
 CLAIMS = (107,)
-PREDICT = "By how much is the share of positions in the scores larger for `the symbol before` than for `the marked one`? (0 to 1)"
+PREDICT = "By how much is the share of positions larger where the symbol before is asked than the marked one? (0 to 1)"
 CHANGE = "SCHEME='learned': does a table of positions share the work in another way?"
 TURN = {"SCHEME": ("sinusoidal", "learned", "alibi")}
 
 WIDTH, LENGTH, SYMBOLS, STEPS, SCHEME, TEXTS = 32, 12, 8, 120, "sinusoidal", 16
-
 Decompose = Callable[..., ScoreTerms]
-POSITION_TERMS = [TERM_NAMES.index("position·position"), TERM_NAMES.index("distance")]
-
-
-def symbol_before() -> ToyBatch:
-    """Where to look is a matter of positions."""
-    return n_back(32, LENGTH, SYMBOLS, 1)
+POSITION_TERMS = [decompose.TERM_NAMES.index(name) for name in ("position·position", "distance")]
 
 
 def marked_symbol() -> ToyBatch:
-    """Asked at the last place; where to look is a matter of content."""
+    """One symbol is marked, and asked for at the last place: where to look is a matter of content."""
     ids, targets = marked_symbols(32, LENGTH, SYMBOLS)
-    return ToyBatch(ids, F.pad(targets, (LENGTH - 1, 0), value=IGNORED))
+    return ToyBatch(ids, F.pad(targets, (LENGTH - 1, 0), value=toy_tasks.IGNORED))
 
 
-TASKS = {"the symbol before": symbol_before, "the marked symbol": marked_symbol}
+TASKS = {"the symbol before": lambda: n_back(32, LENGTH, SYMBOLS, 1), "the marked symbol": marked_symbol}
 
 
-def measure(task: Callable[[], ToyBatch], decompose: Decompose) -> tuple[float, float, float]:
-    """How much of the scores is due to positions alone; by how much the terms miss the scores; accuracy."""
+def measure(task: Callable[[], ToyBatch], terms_of: Decompose) -> tuple[float, float, float]:
+    """The share of positions alone in the scores; by how much the terms miss the scores; accuracy."""
+    size = {"dim": WIDTH, "ffn": WIDTH, "layers": 1, "heads": 1, "dropout": 0.0}
     positions = PositionsConfig(kind=SCHEME)
-    config = ModelConfig(
-        architecture="decoder", dim=WIDTH, layers=1, heads=1, ffn=WIDTH, dropout=0.0, positions=positions
-    )
-    model = build_decoder(config, 2 * SYMBOLS + 1, 0)
+    model = build_decoder(ModelConfig(architecture="decoder", positions=positions, **size), 2 * SYMBOLS + 1, 0)
 
     def loss() -> Tensor:
         ids, targets = task()
@@ -64,15 +58,14 @@ def measure(task: Callable[[], ToyBatch], decompose: Decompose) -> tuple[float, 
 
     train_toy(model, loss, STEPS, learning_rate=1e-2)
     ids, targets = task()
-    asked = targets != IGNORED
-    with torch.no_grad():
-        accuracy = (model.output(model(ids)).argmax(dim=-1) == targets)[asked].float().mean()
+    right = model.output(model(ids)).argmax(dim=-1) == targets
+    accuracy = right[targets != toy_tasks.IGNORED].float().mean()
     shares, misses = [], []
     model.double()
     for row in ids[:TEXTS].tolist():
         trace = trace_forward(model, build_single_stack_example(tokens_from_ids(row), causal=True))
-        (attn,) = trace.of_kind("decoder")
-        terms = decompose(model, trace, attn)
+        attn = trace.of_kind("decoder")[0]
+        terms = terms_of(model, trace, attn)
         shares.append(float(terms.shares[0, POSITION_TERMS].sum()))
         misses.append(float((terms.grouped_terms.sum(dim=1) - attn.scores).abs().max()))
     return fmean(shares), max(misses), float(accuracy)
@@ -81,17 +74,16 @@ def measure(task: Callable[[], ToyBatch], decompose: Decompose) -> tuple[float, 
 def run(seeds: Sequence[int], decompose_scores: Decompose = decompose_scores) -> Finding:
     measured = {name: over(seeds, partial(measure, task, decompose_scores)) for name, task in TASKS.items()}
     shares = {name: [one[0] for one in rows] for name, rows in measured.items()}
-    place, word = shares.values()
-    more = [a - b for a, b in zip(place, word, strict=True)]
-    everything = [one for rows in measured.values() for one in rows]
+    more = [place - word for place, word in zip(*shares.values(), strict=True)]
+    both = [one for rows in measured.values() for one in rows]
     return Finding(
         [
             # 0.3: a third of the scores: more than one term among six has by chance
             Effect("the share of positions alone, the symbol before minus the marked one", more, least=0.3),
-            Exact("the difference of the scores from the sum of their six terms", [one[1] for one in everything]),
+            Exact("the difference of the scores from the sum of their six terms", [one[1] for one in both]),
         ],
-        Table.from_rows({"task": name, "share of positions alone": fmean(values)} for name, values in shares.items()),
-        [Need("accuracy", [one[2] for one in everything], least=0.9)],
+        Table({"task": list(shares), "share of positions alone": [fmean(values) for values in shares.values()]}),
+        [Need("accuracy", [one[2] for one in both], least=0.9)],
     )
 
 
@@ -104,7 +96,7 @@ def broken(seeds: Sequence[int]) -> Finding:
 
     def call_all_content(*arguments: Any) -> ScoreTerms:
         terms = decompose_scores(*arguments)
-        total = terms.grouped_terms.sum(dim=1, keepdim=True)  # (H, 1, T, T)
-        return replace(terms, grouped_terms=torch.cat((total, 0 * terms.grouped_terms[:, 1:]), dim=1))
+        content = terms.grouped_terms.sum(dim=1, keepdim=True)
+        return replace(terms, grouped_terms=torch.cat((content, 0 * terms.grouped_terms[:, 1:]), dim=1))
 
     return run(seeds, decompose_scores=call_all_content)

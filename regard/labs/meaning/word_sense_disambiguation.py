@@ -25,10 +25,10 @@ CLAIM = "A static vector cannot tell the senses of a word apart; contextual vect
 SOURCE = "lectures on contextual embeddings (bank, run); Peters et al. 2018"
 CLAIMS = (108, 109, 110)
 PREDICT = "Trained to name the sense: by how much does a pair of the same sense beat chance at being closer? (0 to 0.5)"
-CHANGE = "MASK_STEPS=800: do masked words ask for the sense if they are trained for longer?"
-TURN = {"MASK_STEPS": (100, 200, 400)}
+CHANGE = "MASK_STEPS=100, then 50: how soon do masked words part the senses?"
+TURN = {"MASK_STEPS": (25, 50, 100, 200, 400)}
 
-WIDTH, LENGTH, STEPS, MASK_STEPS, TEXTS, LAYERS = 32, 10, 100, 200, 60, 2
+WIDTH, LENGTH, STEPS, MASK_STEPS, TEXTS, LAYERS = 32, 10, 100, 300, 60, 1
 WORDS = TopicWords()
 
 
@@ -44,36 +44,39 @@ def masked_loss(model: EncoderOnly) -> Tensor:
     return F.cross_entropy(model.output(model(ids)).transpose(1, 2), targets)
 
 
+def repeat_loss(model: EncoderOnly) -> Tensor:
+    """Every word of these texts as it is: nothing that depends on its company."""
+    ids = pseudowords(32, LENGTH)[0].ids
+    return F.cross_entropy(model.output(model(ids)).transpose(1, 2), ids)
+
+
 TRAININGS: dict[str, tuple[Callable[[EncoderOnly], Tensor], str]] = {
     "trained to name the sense": (sense_loss, "STEPS"),
     "trained to fill masks": (masked_loss, "MASK_STEPS"),
+    "trained to repeat each word": (repeat_loss, "STEPS"),
 }
 
 
-@torch.no_grad()
 def measure_senses(vectors: Tensor, senses: Tensor) -> float:
     """How often a pair of the same sense is closer than a pair of two senses, above chance: -0.5 to 0.5."""
-    return sense_auc(vectors.double().numpy(), [str(sense) for sense in senses.tolist()]) - 0.5
+    return sense_auc(vectors.detach().double().numpy(), [str(sense) for sense in senses.tolist()]) - 0.5
 
 
 def measure(attend: AttentionFunction) -> dict[str, float]:
     """For vectors of each kind how well they part the senses; by how much untrained ones differ."""
     (ids, senses), positions = pseudowords(TEXTS, LENGTH)
     row, results = torch.arange(TEXTS), {}
-    config = ModelConfig(architecture="encoder", dim=WIDTH, layers=LAYERS, heads=2, ffn=2 * WIDTH, dropout=0.0)
-    config = config.model_copy(update={"positions": PositionsConfig(kind="none")})
+    size = {"dim": WIDTH, "layers": LAYERS, "heads": 2, "ffn": 2 * WIDTH, "dropout": 0.0}
+    config = ModelConfig(architecture="encoder", positions=PositionsConfig(kind="none"), **size)
     for name, (task_loss, steps) in TRAININGS.items():
         with use_parts(ATTENDS, softmax=attend):
             model = build_encoder(config, WORDS.vocab_size, 0)
-        with torch.no_grad():
-            static = model.encoder.embedding.embed_tokens(ids)[row, positions]
-            untrained = model(ids)[row, positions]  # (B, D)
-        results["static"] = measure_senses(static, senses)
+        untrained = model(ids)[row, positions]  # (B, D)
+        results["static"] = measure_senses(model.encoder.embedding.embed_tokens(ids)[row, positions], senses)
         results["untrained"] = measure_senses(untrained, senses)
         results["change"] = float((untrained - untrained.mean(dim=0)).norm() / untrained.norm())
         train_toy(model, partial(task_loss, model), globals()[steps], learning_rate=5e-3)
-        with torch.no_grad():
-            results[name] = measure_senses(model(ids)[row, positions], senses)
+        results[name] = measure_senses(model(ids)[row, positions], senses)
     return results
 
 
@@ -85,9 +88,8 @@ def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
         *(Effect(f"{name}: same sense closer, above chance", values[name], least=0.3) for name in TRAININGS),
         Effect("untrained: the change of the vector between texts, of its length", values["change"], least=0.05),
     ]
-    names = ("static", "untrained", *TRAININGS)
-    rows = ({"vector": name, "same sense closer (0.5 is chance)": 0.5 + fmean(values[name])} for name in names)
-    return Finding(parts, Table.from_rows(rows))
+    means = {name: 0.5 + fmean(values[name]) for name in ("static", "untrained", *TRAININGS)}
+    return Finding(parts, Table({"vector": list(means), "same sense closer (0.5 is chance)": list(means.values())}))
 
 
 def draw(finding: Finding) -> Picture:

@@ -39,7 +39,7 @@ def draw_texts(rows: int) -> tuple[Tensor, Tensor]:
 
 
 def measure(smoothing: float, make_loss: LossFactory) -> tuple[float, float]:
-    """The calibration error and the accuracy on new texts, in %, of a classifier that saw the same few over and over."""
+    """The calibration error and the accuracy on new texts, in %, of a classifier that saw the same few often."""
     config = ModelConfig(architecture="encoder", dim=WIDTH, layers=1, heads=2, ffn=2 * WIDTH, dropout=0.0)
     model = build_encoder(config, SentimentWords().vocab_size, 0, num_labels=2)
     criterion, (ids, labels) = make_loss(model.output, smoothing), draw_texts(TEXTS)

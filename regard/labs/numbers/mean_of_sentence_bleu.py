@@ -17,7 +17,7 @@ from regard.report.table import Table
 CLAIM = "The mean of the BLEU of single sentences is the BLEU of a test set."
 SOURCE = "a report on tuning a translator: a set that had learned nothing was given 0.3154"
 CLAIMS = (91,)
-PREDICT = "Every sentence gets the translation of another one. By how many points is the mean of sentence BLEU too high?"
+PREDICT = "Every sentence gets the translation of another one. By how many points is mean sentence BLEU too high?"
 CHANGE = "WRONG=0.9: what do both say of a text with nine of ten words wrong? Or hand in your own text with --data."
 TURN = {"WRONG": (0.2, 0.4, 0.6, 0.8, 0.9)}
 

@@ -19,8 +19,8 @@ PADDING = 63.29  # % of positions: all that the fourth set has right, if padding
 
 
 class TrainedSet(NamedTuple):
-    """Accuracies in %, losses in nats; for the first three sets the report has losses as ranges: these are the ends that
-    speak least for overfitting."""
+    """Accuracies in %, losses in nats. Those of the first three sets are known as ranges: here are the ends that speak
+    least for overfitting."""
 
     train_accuracy: float
     dev_accuracy: float
