@@ -49,8 +49,8 @@ TASKS = {"the symbol before": lambda: n_back(32, LENGTH, SYMBOLS, 1), "the marke
 def measure(task: Callable[[], ToyBatch], terms_of: Decompose) -> tuple[float, float, float]:
     """The share of positions alone in the scores; by how much the terms miss the scores; accuracy."""
     size = {"dim": WIDTH, "ffn": WIDTH, "layers": 1, "heads": 1, "dropout": 0.0}
-    positions = PositionsConfig(kind=SCHEME)
-    model = build_decoder(ModelConfig(architecture="decoder", positions=positions, **size), 2 * SYMBOLS + 1, 0)
+    config = ModelConfig(architecture="decoder", positions=PositionsConfig(kind=SCHEME), **size)
+    model = build_decoder(config, 2 * SYMBOLS + 1, 0)
 
     def loss() -> Tensor:
         ids, targets = task()
@@ -58,17 +58,15 @@ def measure(task: Callable[[], ToyBatch], terms_of: Decompose) -> tuple[float, f
 
     train_toy(model, loss, STEPS, learning_rate=1e-2)
     ids, targets = task()
-    right = model.output(model(ids)).argmax(dim=-1) == targets
-    accuracy = right[targets != toy_tasks.IGNORED].float().mean()
-    shares, misses = [], []
-    model.double()
+    right = (model.output(model(ids)).argmax(dim=-1) == targets)[targets != toy_tasks.IGNORED]
+    shares, misses, model = [], [], model.double()
     for row in ids[:TEXTS].tolist():
         trace = trace_forward(model, build_single_stack_example(tokens_from_ids(row), causal=True))
         attn = trace.of_kind("decoder")[0]
         terms = terms_of(model, trace, attn)
         shares.append(float(terms.shares[0, POSITION_TERMS].sum()))
         misses.append(float((terms.grouped_terms.sum(dim=1) - attn.scores).abs().max()))
-    return fmean(shares), max(misses), float(accuracy)
+    return fmean(shares), max(misses), float(right.float().mean())
 
 
 def run(seeds: Sequence[int], decompose_scores: Decompose = decompose_scores) -> Finding:

@@ -64,8 +64,7 @@ def measure_senses(vectors: Tensor, senses: Tensor) -> float:
 
 def measure(attend: AttentionFunction) -> dict[str, float]:
     """For vectors of each kind how well they part the senses; by how much untrained ones differ."""
-    (ids, senses), positions = pseudowords(TEXTS, LENGTH)
-    row, results = torch.arange(TEXTS), {}
+    ((ids, senses), positions), row, results = pseudowords(TEXTS, LENGTH), torch.arange(TEXTS), {}
     size = {"dim": WIDTH, "layers": LAYERS, "heads": 2, "ffn": 2 * WIDTH, "dropout": 0.0}
     config = ModelConfig(architecture="encoder", positions=PositionsConfig(kind="none"), **size)
     for name, (task_loss, steps) in TRAININGS.items():
