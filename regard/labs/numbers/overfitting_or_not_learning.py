@@ -51,14 +51,14 @@ def read_report(suspects: Sequence[str], padding: float) -> Finding:
     parts = [
         # The grain is what rounding leaves open. 1 nat: who has learned the training text by heart has lost most of
         # the loss on it; 5 points and 1 nat between training text and dev: more than another sample explains.
-        Effect("its loss on training text in nats", train_losses, most=1, grain=0.01),
-        Effect("its accuracy on training text above that on dev, in points", accuracy_gaps, least=5, grain=0.01),
-        Effect("its loss on dev above that on training text, in nats", loss_gaps, least=1, grain=0.01),
+        Effect("the loss of the suspected set on training text, in nats,", train_losses, most=1, grain=0.01),
+        Effect("its lead in accuracy on training text over dev, in points,", accuracy_gaps, least=5, grain=0.01),
+        Effect("what its loss on dev is above that on training text, in nats,", loss_gaps, least=1, grain=0.01),
         # 50: "most words"
-        Effect("the accuracy of the other sets on dev, in % of words", words, least=50, grain=0.01),
+        Effect("the accuracy of the other sets on dev, in % of words,", words, least=50, grain=0.01),
     ]
     rows = (
-        {"set": name, "accuracy (%)": value, "on": where}
+        {"set": name, "accuracy (%)": round(value), "on": where}
         for name, one in REPORT.items()
         for where, value in (
             ("training text", one.train_accuracy),
