@@ -70,7 +70,7 @@ def measure(attend: AttentionFunction) -> dict[str, float]:
     for name, (task_loss, steps) in TRAININGS.items():
         with use_parts(ATTENDS, softmax=attend):
             model = build_encoder(config, WORDS.vocab_size, 0)
-        untrained = model(ids)[row, positions]  # (B, D)
+        untrained = model(ids)[row, positions].detach()  # (B, D)
         results["static"] = measure_senses(model.encoder.embedding.embed_tokens(ids)[row, positions], senses)
         results["untrained"] = measure_senses(untrained, senses)
         results["change"] = float((untrained - untrained.mean(dim=0)).norm() / untrained.norm())
