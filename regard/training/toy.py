@@ -32,6 +32,6 @@ def train_toy(
         value.backward()
         nn.utils.clip_grad_norm_(model.parameters(), MAX_GRAD_NORM)
         optimizers.step(schedule(step, step / steps))
-        losses.append(float(value.detach()))
+        losses.append(value.item())
     model.eval()
     return losses
