@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 from regard.metrics.intervals import mean_interval
 
-NO_BOUNDS = (float("-inf"), float("inf"))
-ACCURACY = (0.0, 1.0)
 
-
-def mean_row(name: str, values: Sequence[float], bounds: tuple[float, float] = NO_BOUNDS) -> dict[str, float]:
-    """The mean by this name, and `low` and `high`, the 95% interval within what is possible."""
+def mean_row(name: str, values: Sequence[float]) -> dict[str, float]:
+    """The mean by this name, and `low` and `high`, its 95% interval."""
     low, high = mean_interval(values)
-    return {name: sum(values) / len(values), "low": max(low, bounds[0]), "high": min(high, bounds[1])}
+    return {name: sum(values) / len(values), "low": low, "high": high}
+
+
+def accuracy_row(values: Sequence[float]) -> dict[str, float]:
+    """The same of shares, whose interval ends at 0 and at 1."""
+    row = mean_row("accuracy", values)
+    return {"accuracy": row["accuracy"], "low": max(0.0, row["low"]), "high": min(1.0, row["high"])}

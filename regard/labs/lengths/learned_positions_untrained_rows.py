@@ -39,9 +39,9 @@ def compare(make: MakeLearned) -> tuple[float, list[float]]:
     targets = torch.randn_like(states)
     tables = list(learned.parameters())
     if not tables:
-        return float((first - second).abs().max()), [0.0] * LENGTH
+        return (first - second).abs().max().item(), [0.0] * LENGTH
     (gradient,) = torch.autograd.grad((states - targets).square().sum(), tables)
-    return float((first - second).abs().max()), gradient.norm(dim=1).tolist()
+    return (first - second).abs().max().item(), gradient.norm(dim=1).tolist()
 
 
 def run(seeds: Sequence[int], learned: MakeLearned = Learned) -> Finding:

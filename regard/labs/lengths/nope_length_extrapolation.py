@@ -9,7 +9,7 @@ from regard.config import ModelConfig, PositionsConfig
 from regard.data.toy_tasks import marked_symbols
 from regard.labs.effects import Effect
 from regard.labs.finding import Finding, Need
-from regard.labs.rows import ACCURACY, mean_row
+from regard.labs.rows import accuracy_row
 from regard.labs.seeds import over
 from regard.model.build import build_decoder
 from regard.report.pictures import CurvePicture, Picture
@@ -57,7 +57,7 @@ def run(seeds: Sequence[int], positions: str = "none") -> Finding:
             Effect(f"its gain over rotary positions at {longest}", gain, least=0.1, grain=grain),
         ],
         Table.from_rows(
-            {"tokens": length, "positions": scheme, **mean_row("accuracy", values, ACCURACY)}
+            {"tokens": length, "positions": scheme, **accuracy_row(values)}
             for scheme in SCHEMES
             for length, values in zip(LENGTHS, accuracies[scheme], strict=True)
         ),

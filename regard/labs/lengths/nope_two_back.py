@@ -7,7 +7,7 @@ from regard.config import ModelConfig, PositionsConfig
 from regard.data.toy_tasks import n_back
 from regard.labs.effects import Effect
 from regard.labs.finding import Finding
-from regard.labs.rows import ACCURACY, mean_row
+from regard.labs.rows import accuracy_row
 from regard.labs.seeds import over
 from regard.model.build import build_decoder
 from regard.report.pictures import BarPicture, Picture
@@ -47,7 +47,7 @@ def run(seeds: Sequence[int], positions: str = "none") -> Finding:
                 grain=1 / (TEXTS * LAST),
             )
         ],
-        Table.from_rows({"positions": name, **mean_row("accuracy", accuracies[name], ACCURACY)} for name in names),
+        Table.from_rows({"positions": name, **accuracy_row(accuracies[name])} for name in names),
     )
 
 

@@ -9,7 +9,7 @@ from regard.config import ModelConfig, PositionsConfig
 from regard.data.toy_tasks import n_back
 from regard.labs.effects import Effect
 from regard.labs.finding import Finding, Need
-from regard.labs.rows import ACCURACY, mean_row
+from regard.labs.rows import accuracy_row
 from regard.labs.seeds import over
 from regard.model.build import build_decoder, use_parts
 from regard.model.positions import ALiBi, alibi_slopes
@@ -26,7 +26,7 @@ CHANGE = "BACK=1: what can ALiBi do that it cannot with 2? MAX_RELATIVE=16: what
 TURN = {"BACK": (1, 2, 3)}
 
 LENGTHS = (16, 32, 64, 128)  # the first one is that of the training
-STEPS, WIDTH, SYMBOLS, BACK, MAX_RELATIVE = 120, 32, 8, 2, 4
+STEPS, WIDTH, SYMBOLS, BACK, MAX_RELATIVE = 150, 32, 8, 2, 4
 TEXTS, LAST = 32, 8
 """What is asked: the last tokens of each of so many texts."""
 
@@ -65,7 +65,7 @@ def run(
             for name, values in accuracies.items()
         ],
         Table.from_rows(
-            {"tokens": length, "positions": name, **mean_row("accuracy", values, ACCURACY)}
+            {"tokens": length, "positions": name, **accuracy_row(values)}
             for name in schemes
             for length, values in zip(LENGTHS, accuracies[name], strict=True)
         ),

@@ -7,7 +7,7 @@ from regard.config import ModelConfig, PositionsConfig
 from regard.data.toy_tasks import n_back
 from regard.labs.effects import Effect
 from regard.labs.finding import Finding, Need
-from regard.labs.rows import ACCURACY, mean_row
+from regard.labs.rows import accuracy_row
 from regard.labs.seeds import over
 from regard.model.build import build_decoder
 from regard.report.pictures import CurvePicture, Picture
@@ -47,7 +47,7 @@ def run(seeds: Sequence[int], positions: str = "sinusoidal") -> Finding:
         # 0.9: who has learned the task makes no more than a tenth of errors
         [Effect(f"the accuracy of {positions} positions at {LENGTHS[-2]} tokens", at_twice, least=0.9, grain=grain)],
         Table.from_rows(
-            {"tokens": length, "positions": scheme, **mean_row("accuracy", values, ACCURACY)}
+            {"tokens": length, "positions": scheme, **accuracy_row(values)}
             for scheme in SCHEMES
             for length, values in zip(LENGTHS, accuracies[scheme], strict=True)
         ),
