@@ -135,7 +135,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Counted:
-    """A number that is counted instead of measured, as of multiplications: no chance is in it, so it has no interval."""
+    """A number that is counted, as that of multiplications. No chance is in it, so it has no interval."""
 
     name: str
     mean: float

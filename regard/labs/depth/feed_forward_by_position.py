@@ -43,7 +43,7 @@ def make_feed_forward() -> nn.Module:
 
 @torch.no_grad()
 def compare(make_layer: Callable[[], nn.Module]) -> tuple[list[float], float]:
-    """By how much each token changes with one of them, and what differs if tokens are permuted after instead of before."""
+    """How each token changes with one of them, and what differs between permuting tokens before and after."""
     layer = make_layer().double()
     x = torch.randn(1, TOKENS, WIDTH, dtype=torch.float64)
     other, order = x.clone(), torch.randperm(TOKENS)

@@ -13,7 +13,9 @@ from regard.model.layers import LayerNorm
 from regard.report.pictures import CurvePicture, Picture
 from regard.report.table import Table
 
-CLAIM = "LayerNorm is (x - mean) / √(variance + ε) · weight + bias; a formula without ε blows nearly constant vectors up."
+CLAIM = (
+    "LayerNorm is (x - mean) / √(variance + ε) · weight + bias; a formula without ε blows nearly constant vectors up."
+)
 SOURCE = "Ba et al. 2016; without ε in lecture slides"
 CLAIMS = (73, 74)
 PREDICT = "A vector whose deviation is 0.001, ε = 1e-5: by which share is it shorter than without ε? (0 to 1)"

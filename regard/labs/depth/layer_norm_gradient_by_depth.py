@@ -56,7 +56,9 @@ def run(seeds: Sequence[int], layer_norm: MakeNorm = LayerNorm) -> Finding:
         [
             # 1: ten times as long, so that no learning rate fits both; 0.3: more than twice what chance gives
             Effect("the powers of ten by which the first gradient grows", [b[0] - a[0] for a, b in pairs], least=1.0),
-            Effect("the accuracy that is lost", [a[1] - b[1] for a, b in pairs], least=0.3, grain=1 / TEXTS),
+            Effect(
+                "the accuracy that is lost without norms", [a[1] - b[1] for a, b in pairs], least=0.3, grain=1 / TEXTS
+            ),
         ],
         Table.from_rows(
             {"stack": name, **accuracy_row([accuracy for _, accuracy in rows])} for name, rows in measured.items()

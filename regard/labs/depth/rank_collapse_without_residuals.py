@@ -21,7 +21,9 @@ from regard.report.table import Table
 CLAIM = "Without residual connections the gradient vanishes on its way down a deep stack, and so does the signal."
 SOURCE = "lectures on Transformers; for the signal Dong et al. 2021 (rank collapse)"
 CLAIMS = (79,)
-PREDICT = "12 layers with norms, no residuals: how many powers of ten does the gradient lose from last to first? (0 to 9)"
+PREDICT = (
+    "12 layers with norms, no residuals: how many powers of ten does the gradient lose from last to first? (0 to 9)"
+)
 CHANGE = "LAYERS=2: which share of the differences between tokens is left then?"
 TURN = {"LAYERS": (2, 4, 12)}
 
@@ -57,7 +59,9 @@ def run(seeds: Sequence[int], residual: type[Residual] = NoResidual) -> Finding:
     return Finding(
         [
             # 2: a hundredth is left, which is what "vanishes" means; 0.9: a tenth is left
-            Effect("the number of powers of ten that the gradient loses from the last layer to the first", lost_powers, 2.0),
+            Effect(
+                "the number of powers of ten that the gradient loses from the last layer to the first", lost_powers, 2.0
+            ),
             Effect(f"the share of the differences between tokens that is lost after {LAYERS} layers", lost_signal, 0.9),
         ],
         Table.from_rows(

@@ -30,9 +30,7 @@ def learn(residual: type[Residual], warmup: int) -> float:
     """The accuracy of a decoder that was trained to say which symbol is marked."""
     with use_parts(RESIDUALS, post=residual):
         positions = PositionsConfig(kind="rotary")
-        c = ModelConfig(
-            dim=WIDTH, layers=LAYERS, heads=2, ffn=2 * WIDTH, dropout=0.0, norm="post", positions=positions
-        )
+        c = ModelConfig(dim=WIDTH, layers=LAYERS, heads=2, ffn=2 * WIDTH, dropout=0.0, norm="post", positions=positions)
         model = build_decoder(c, 2 * SYMBOLS + 1, pad=0, num_labels=SYMBOLS)
     train_on_task(model, lambda: marked_symbols(16, LENGTH, SYMBOLS), STEPS, LEARNING_RATE, warmup)
     return measure_accuracy(model, marked_symbols(TEXTS, LENGTH, SYMBOLS))
@@ -55,7 +53,7 @@ def run(seeds: Sequence[int], residual: type[Residual] = PostNorm) -> Finding:
         [
             # 0.3: a third of the answers, as with other collapses; 0.2: clearly less than that
             Effect("the accuracy that a warm-up gains with post-norm", gain("post-norm"), least=0.3, grain=1 / TEXTS),
-            Effect("the accuracy that it gains with pre-norm", gain("pre-norm"), most=0.2, grain=1 / TEXTS),
+            Effect("the accuracy that a warm-up gains with pre-norm", gain("pre-norm"), most=0.2, grain=1 / TEXTS),
         ],
         Table.from_rows(
             {"norm": name, "training": how, **accuracy_row(values)} for (name, how), values in accuracies.items()

@@ -47,10 +47,10 @@ def run(seeds: Sequence[int], positions: str = "learned") -> Finding:
     more = count_multiplications(positions) - count_multiplications("none")
     return Finding(
         [
-            Counted("the number of parameters of the table", of_positions, least=1),
             # 0.01: below a hundredth, a cost changes no decision
-            Counted("their share of the model", of_positions / of_model, least=0.01),
-            Counted("the number of multiplications that they add", more, least=1),
+            Counted("the share of the table in the parameters of the model", of_positions / of_model, least=0.01),
+            Counted("the number of parameters of the table", of_positions, least=1),
+            Counted("the number of multiplications that positions add to a pass", more, least=1),
         ],
         Table.from_rows({"positions": kind, "parameters": counts[0]} for kind, counts in parameters.items()),
     )

@@ -36,7 +36,7 @@ def read_at_once(model: DecoderOnly, ids: Tensor) -> Tensor:
 
 
 def generate(model: DecoderOnly, ids: Tensor) -> None:
-    """The same numbers one token at a time, with a key-value cache, as in generation, where the next is not known yet."""
+    """The same numbers one token at a time, with a key-value cache, as in generation."""
     batch = IncrementalDecoder(model).new_batch()
     batch.admit(ids[:, :0])
     for token in ids.unbind(1):
@@ -64,7 +64,10 @@ def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
 
     # 1.5: at once would be 1, one by one 2
     return Finding(
-        [Counted(f"the growth of products in a row for a text twice as long, {way}", growth(way), most=1.5) for way in ways],
+        [
+            Counted(f"the growth of products in a row for a text twice as long, {way}", growth(way), most=1.5)
+            for way in ways
+        ],
         Table.from_rows(
             {"tokens": length, "tokens are read": way, **numbers} for (way, length), numbers in counts.items()
         ),
@@ -75,10 +78,11 @@ def draw(finding: Finding) -> Picture:
     return CurvePicture(finding.table, "tokens", "products", "tokens are read", log="xy")
 
 
-def attend_one_by_one(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *rest: object) -> tuple[Tensor, None]:
+def attend_one_by_one(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *rest: object) -> tuple[Tensor, None]:
     """The same result, one query after the other."""
-    queries = range(q.shape[-2])
-    outputs = [attend(q[..., [t], :], k, v, mask[..., [t], :], *rest)[0] for t in queries]  # type: ignore[arg-type]
+    masks = [None] if mask is None else mask.split(1, dim=-2)
+    queries = q.split(1, dim=-2)
+    outputs = [attend(one, k, v, its_mask)[0] for one, its_mask in zip(queries, masks, strict=True)]
     return torch.cat(outputs, dim=-2), None
 
 

@@ -54,7 +54,7 @@ def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
         [
             # 1.5: halfway between a line and a square
             Counted(f"the power of the length from {SENTENCE} to {2 * SENTENCE} tokens", sentence, least=1.5),
-            Counted(f"the power from {before} to {longest} tokens", power(before, longest), least=1.5),
+            Counted(f"the power of the length from {before} to {longest} tokens", power(before, longest), least=1.5),
         ],
         Table.from_rows(
             {

@@ -27,7 +27,10 @@ TURN = {"WIDTH": (8, 32, 64)}
 
 DISTANCES, WIDTH, ROWS, SYMBOLS = (4, 16, 64, 256), 32, 4, 8
 """The loss is judged between the first and the last but one distance: beyond, a GRU's gradient is 0."""
-SMALLEST = 1e-20  # what is below counts as gone, and has no place on a logarithmic axis
+
+
+def find_embedding(model: nn.Module) -> nn.Module:
+    return next(module for name, module in model.named_modules() if name.split(".")[-1] == "embedding")
 
 
 def measure_gradients(build_model: Callable[[], nn.Module]) -> list[float]:
@@ -37,8 +40,9 @@ def measure_gradients(build_model: Callable[[], nn.Module]) -> list[float]:
     for distance in DISTANCES:
         ids = torch.randint(1, SYMBOLS + 1, (ROWS, distance + 1))
         vectors: list[Tensor] = []
-        embedding = model.decoder.embedding if hasattr(model, "decoder") else model.embedding
-        handle = embedding.register_forward_hook(lambda module, inputs, output: vectors.append(output))
+        handle = find_embedding(model).register_forward_hook(
+            lambda *inputs, vectors=vectors: vectors.append(inputs[-1])
+        )
         states = model(ids)
         handle.remove()
         (gradient,) = torch.autograd.grad((states[:, -1] * torch.randn(ROWS, WIDTH)).sum(), vectors)
@@ -53,8 +57,8 @@ def build_transformer(attention: AttentionFunction) -> nn.Module:
 
 
 def lost_powers(norms: Sequence[float]) -> float:
-    """The powers of ten between the first and the last but one distance."""
-    return math.log10(max(norms[0], SMALLEST) / max(norms[-2], SMALLEST))
+    """The powers of ten between the first and the last but one distance; what is below 1e-20 counts as gone."""
+    return math.log10(max(norms[0], 1e-20) / max(norms[-2], 1e-20))
 
 
 def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
@@ -69,8 +73,8 @@ def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
         [
             # 3: a thousandth is left, which is what "vanishes" means
             Effect(f"the powers of ten that a GRU loses from {near} to {far} tokens", lost["GRU"], least=3.0),
-            # the share of one of n tokens falls as 1/n, by 1.2 powers of ten here; twice that would be a fall of its own
-            Effect("what attention loses", lost["attention"], most=2 * math.log10(far / near)),
+            # the share of one of n tokens falls as 1/n, by 1.2 powers of ten here; twice that would be another reason
+            Effect("the powers of ten that attention loses", lost["attention"], most=2 * math.log10(far / near)),
         ],
         Table.from_rows(
             {"distance in tokens": distance, "model": name, **positive_row([norms[n] for norms in rows])}
@@ -81,7 +85,7 @@ def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
 
 
 def positive_row(norms: Sequence[float]) -> dict[str, float | None]:
-    if min(norms) < SMALLEST:
+    if min(norms) < 1e-20:  # which has no place on a logarithmic axis
         return {"gradient": None, "low": None, "high": None}
     row = mean_row("gradient", [math.log10(norm) for norm in norms])
     return {name: 10**value for name, value in row.items()}

@@ -48,13 +48,13 @@ def learn(positions: str) -> list[float]:
 def run(seeds: Sequence[int], positions: str = "none") -> Finding:
     """`positions`: the scheme that the claim is about."""
     accuracies = {scheme: list(zip(*over(seeds, partial(learn, scheme)), strict=True)) for scheme in SCHEMES}
-    longest, grain = LENGTHS[-1], 1 / (ROWS * BATCHES)
-    gain = [mine - other for mine, other in zip(accuracies[positions][-1], accuracies["rotary"][-1], strict=True)]
+    longest, grain, farthest = LENGTHS[-1], 1 / (ROWS * BATCHES), accuracies[positions][-1]
+    gain = [mine - other for mine, other in zip(farthest, accuracies["rotary"][-1], strict=True)]
     return Finding(
         [
             # 0.85: of what it has learned, nearly all; 0.1: more than a few texts
-            Effect(f"the accuracy with {positions} as positions at {longest}", accuracies[positions][-1], 0.85, grain=grain),
-            Effect(f"its gain over rotary positions at {longest}", gain, least=0.1, grain=grain),
+            Effect(f"the accuracy with {positions} as positions at {longest}", farthest, least=0.85, grain=grain),
+            Effect(f"the gain of {positions} over rotary positions at {longest}", gain, least=0.1, grain=grain),
         ],
         Table.from_rows(
             {"tokens": length, "positions": scheme, **accuracy_row(values)}

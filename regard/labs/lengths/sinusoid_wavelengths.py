@@ -14,8 +14,7 @@ from regard.labs.finding import Finding
 from regard.labs.rows import accuracy_row
 from regard.labs.seeds import over
 from regard.model.build import build_decoder, use_parts
-from regard.model.positions import sinusoid
-from regard.model.positions.absolute import Absolute
+from regard.model.positions import Absolute, sinusoid
 from regard.model.positions.build import SCHEMES, Scheme
 from regard.report.pictures import BarPicture, Picture
 from regard.report.table import Table
@@ -29,8 +28,8 @@ CHANGE = "FAST=64: are somewhat longer waves enough for the eighth of a text?"
 TURN = {"FAST": (8, 16, 32, 64)}
 
 FAST, SLOW = 16, 48  # the longest of the fast waves and the shortest of the slow ones, in tokens
-WIDTH, SYMBOLS, PARTS, LENGTH = 32, 8, 8, 64
-STEPS, SEEDS = (150, 60), 3  # of the near task, and of the far one
+STEPS = (150, 60)  # of the near task, and of the far one
+WIDTH, SYMBOLS, PARTS, LENGTH, SEEDS = 32, 8, 8, 64, 3
 
 Sinusoid = Callable[[Tensor, int], Tensor]
 TASKS: dict[str, Callable[[], ToyBatch]] = {
@@ -79,7 +78,7 @@ def run(seeds: Sequence[int], sinusoid: Sinusoid = sinusoid) -> Finding:
     (_, fast, slow), (near, far) = waves, TASKS
 
     def lost(name: str, task: str) -> list[float]:
-        return [all_waves - some for all_waves, some in zip(accuracies["all", task], accuracies[name, task], strict=True)]
+        return [a - b for a, b in zip(accuracies["all", task], accuracies[name, task], strict=True)]
 
     return Finding(
         [
@@ -88,8 +87,7 @@ def run(seeds: Sequence[int], sinusoid: Sinusoid = sinusoid) -> Finding:
             Effect(f"the accuracy that is lost for {far} without slow waves", lost(fast, far), least=0.2),
         ],
         Table.from_rows(
-            {"task": task, "waves": name, **accuracy_row(values)}
-            for (name, task), values in accuracies.items()
+            {"task": task, "waves": name, **accuracy_row(values)} for (name, task), values in accuracies.items()
         ),
     )
 
