@@ -34,8 +34,8 @@ class NormOfOutput(Residual):
         return self.after(x + self.norm(sublayer(x)))
 
 
-def measure(residual: type[Residual]) -> tuple[float, list[float]]:
-    """How far the deviation of what attention adds is from 1, mean of all layers, and that of the stream by layer."""
+def measure(residual: type[Residual]) -> tuple[list[float], list[float]]:
+    """By layer the standard deviation of what attention adds, and that of the residual stream."""
     added: list[Tensor] = []
 
     class WatchedResidual(residual):  # type: ignore[misc, valid-type]
@@ -52,9 +52,12 @@ def measure(residual: type[Residual]) -> tuple[float, list[float]]:
         model = build_encoder(c, SYMBOLS + 1, pad=0).eval()
     with torch.no_grad(), record(model, "encoder.layers.*.out") as states:
         model(torch.randint(1, SYMBOLS + 1, (ROWS, LENGTH)))
-    by_attention = added[::2]  # the others are by feed-forward
-    distance = sum(abs(one.std().item() - 1) for one in by_attention) / LAYERS
-    return distance, [states[f"encoder.layers.{n}.out"].std().item() for n in range(LAYERS)]
+    by_attention = [one.std().item() for one in added[::2]]  # the others are by feed-forward
+    return by_attention, [states[f"encoder.layers.{n}.out"].std().item() for n in range(LAYERS)]
+
+
+def distance(by_attention: Sequence[float]) -> float:
+    return sum(abs(deviation - 1) for deviation in by_attention) / len(by_attention)
 
 
 def run(seeds: Sequence[int], residuals: Mapping[str, type[Residual]] | None = None) -> Finding:
@@ -65,22 +68,23 @@ def run(seeds: Sequence[int], residuals: Mapping[str, type[Residual]] | None = N
             # 0.05: what is normalized has a deviation of 1 but for ε
             Effect(
                 f"the distance from 1 of the deviation of what attention adds, {name},",
-                [one for one, _ in rows],
+                [distance(by_attention) for by_attention, _ in rows],
                 most=0.05,
             )
             for name, rows in measured.items()
         ],
         Table.from_rows(
-            {"layer": n + 1, "placement": name, **mean_row("deviation of the residual stream", column)}
+            {"layer": n + 1, "of": f"{of}, {name}", **mean_row("standard deviation", column)}
             for name, rows in measured.items()
-            for n, column in enumerate(zip(*(stream for _, stream in rows), strict=True))
+            for of, columns in zip(("what attention adds", "residual stream"), zip(*rows, strict=True), strict=True)
+            for n, column in enumerate(zip(*columns, strict=True))
         ),
     )
 
 
 def draw(finding: Finding) -> Picture:
-    y = "deviation of the residual stream"
-    return CurvePicture(finding.table, "layer", y, "placement", ("low", "high"), rules={"normalized": 1.0})
+    rules = {"normalized": 1.0}
+    return CurvePicture(finding.table, "layer", "standard deviation", "of", ("low", "high"), rules=rules)
 
 
 def control(seeds: Sequence[int]) -> Finding:

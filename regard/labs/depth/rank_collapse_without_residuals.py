@@ -1,7 +1,7 @@
 """Without residuals it is the signal that dies, not the gradient."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -28,6 +28,11 @@ CHANGE = "LAYERS=2: which share of the differences between tokens is left then?"
 TURN = {"LAYERS": (2, 4, 12)}
 
 LAYERS, WIDTH, ROWS, LENGTH, SYMBOLS = 12, 32, 16, 16, 20
+
+SHARES: dict[str, Callable[[Sequence[float]], float]] = {
+    "differences between tokens": lambda row: 1.0,  # which are a share of the length of states
+    "gradient": lambda row: row[-1],  # that of the last layer
+}
 
 
 class NoResidual(PreNorm):
@@ -65,8 +70,9 @@ def run(seeds: Sequence[int], residual: type[Residual] = NoResidual) -> Finding:
             Effect(f"the share of the differences between tokens that is lost after {LAYERS} layers", lost_signal, 0.9),
         ],
         Table.from_rows(
-            {"layer": n + 1, "stack": name, **positive_row([differences[n] for differences, _ in rows])}
+            {"layer": n + 1, "of": f"{of}, {name}", **positive_row([row[n] / whole(row) for row in columns])}
             for name, rows in measured.items()
+            for (of, whole), columns in zip(SHARES.items(), zip(*rows, strict=True), strict=True)
             for n in range(LAYERS)
         ),
     )
@@ -74,13 +80,12 @@ def run(seeds: Sequence[int], residual: type[Residual] = NoResidual) -> Finding:
 
 def positive_row(values: Sequence[float]) -> dict[str, float]:
     """The mean and the interval of logarithms, for a logarithmic axis."""
-    row = mean_row("distance of tokens from their mean", [math.log10(value) for value in values])
+    row = mean_row("share that is left", [math.log10(value) for value in values])
     return {name: 10**value for name, value in row.items()}
 
 
 def draw(finding: Finding) -> Picture:
-    y = "distance of tokens from their mean"
-    return CurvePicture(finding.table, "layer", y, "stack", ("low", "high"), log="y")
+    return CurvePicture(finding.table, "layer", "share that is left", "of", ("low", "high"), log="y")
 
 
 def broken(seeds: Sequence[int]) -> Finding:

@@ -26,14 +26,13 @@ CLAIMS = (46,)
 PREDICT = "Only waves longer than 48 tokens: how much accuracy is lost for the symbol two before? (0 to 1)"
 CHANGE = "FAST=64: are somewhat longer waves enough for the eighth of a text?"
 TURN = {"FAST": (8, 16, 32, 64)}
-
 FAST, SLOW = 16, 48  # the longest of the fast waves and the shortest of the slow ones, in tokens
 STEPS = (150, 60)  # of the near task, and of the far one
 WIDTH, SYMBOLS, PARTS, LENGTH, SEEDS = 32, 8, 8, 64, 3
 
 Sinusoid = Callable[[Tensor, int], Tensor]
 TASKS: dict[str, Callable[[], ToyBatch]] = {
-    "the symbol two before": lambda: n_back(16, LENGTH // 2, SYMBOLS, n=2),
+    "the symbol two before": lambda: n_back(16, 32, SYMBOLS, n=2),
     "the eighth of the text": lambda: which_part(8, LENGTH, SYMBOLS, PARTS),
 }
 
