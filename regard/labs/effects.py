@@ -133,6 +133,38 @@ class Exact:
         return f"at most {self.tolerance:g}" if self.tolerance else "exactly 0"
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A number that is counted, as that of multiplications. No chance is in it, so it has no interval."""
+
+    name: str
+    mean: float
+    least: float | None = None
+    most: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.least is None) == (self.most is None):
+            raise LabError(f"count '{self.name}' needs one bound, either `least` or `most`")
+        _check_numbers(self.name, [self.mean], least_count=1)
+
+    @property
+    def verdict(self) -> Verdict:
+        holds = self.mean >= self.least if self.least is not None else self.mean <= (self.most or 0.0)
+        return Verdict.HOLDS if holds else Verdict.DOES_NOT_HOLD
+
+    @property
+    def margin(self) -> float:
+        return math.inf
+
+    @property
+    def measured(self) -> str:
+        return f"{self.mean:,.0f}" if self.mean >= 1000 else f"{self.mean:.3g}"
+
+    @property
+    def claimed(self) -> str:
+        return f"at most {self.most:g}" if self.least is None else f"at least {self.least:g}"
+
+
 def _decide(*, holds: bool, fails: bool) -> Verdict:
     if holds:
         return Verdict.HOLDS

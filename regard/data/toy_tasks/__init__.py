@@ -3,6 +3,7 @@
 A task is a function of its sizes that draws a batch from torch's generator; 0 is free for padding.
 """
 
+from regard.data.toy_tasks.places import which_part as which_part
 from regard.data.toy_tasks.retrieval import marked_symbols as marked_symbols
 from regard.data.toy_tasks.retrieval import n_back as n_back
 from regard.data.toy_tasks.sentiment import SentimentWords as SentimentWords

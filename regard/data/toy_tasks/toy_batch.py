@@ -15,3 +15,7 @@ class ToyBatch(NamedTuple):
     """(B, T)"""
     targets: Tensor
     """(B,) of a text, (B, T) of each of its tokens, or (B, N) of N questions about it."""
+
+    def asked_last(self, count: int) -> "ToyBatch":
+        """The same texts, of which only the last targets are asked for."""
+        return ToyBatch(self.ids, self.targets[:, -count:])

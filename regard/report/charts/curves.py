@@ -208,6 +208,7 @@ def series_style(names: Sequence[str], *, legend: bool) -> dict[str, Any]:
             columns=max(1, WIDTH // (longest * 8 + 44)),
             symbolType="stroke" if len(names) > len(PALETTE) else "circle",
             symbolLimit=0,
+            symbolOpacity=1,  # also where the first layer is a pale band
         )
         if legend
         else None
