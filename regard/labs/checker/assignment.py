@@ -1,8 +1,8 @@
 """Assignment: a function for students to write, what is true of it, and which mistakes are known.
 
-Inputs come in kinds ("ordinary", "a query that may see nothing", "large scores" …), each from small to large. A truth is
-checked on one kind or more, and the first inputs that break it are the counter-example. A known mistake is one edit of
-a correct implementation.
+Inputs come in kinds (ordinary ones, a query that may attend to nothing, large scores …), each from small to large. A
+truth is checked on one kind or more, and the first inputs that break it are the counter-example. A known mistake is an
+edit of a correct implementation.
 """
 
 import inspect

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 TOLERANCE = 3e-5
-"""Relative to the largest number that is expected: what float32 reaches. Inputs are such that every mistake shows above."""
+"""Relative to the largest expected number: what float32 reaches. Inputs are such that every mistake shows above it."""
 FULL_PRECISION = 1e-9
 """What float64 reaches."""
 DTYPES = (torch.float64, torch.float32)
@@ -82,7 +82,7 @@ def describe_kind(value: Any) -> str:
 
 
 def largest_error(returned: Any, expected: Any) -> float:
-    """The largest difference, relative to the largest expected number if that is above 1; inf if they do not compare."""
+    """The largest difference, relative to the largest expected number if above 1; inf if they do not compare."""
     if isinstance(expected, Tensor):
         return _tensor_error(returned, expected)
     if isinstance(expected, tuple | list):

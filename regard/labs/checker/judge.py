@@ -11,6 +11,7 @@ from regard.labs.checker.comparison import FULL_PRECISION, TOLERANCE, FormError,
 from regard.labs.checker.mistakes import name_mistakes
 from regard.labs.checker.results import CheckResult, Counterexample
 
+
 def judge(
     assignment: Assignment, function: Function, seed: int = 1, describe_error: DescribeError = repr
 ) -> CheckResult:
@@ -56,11 +57,7 @@ def find_counterexample(
 
 def describe_sizes(inputs: Inputs) -> str:
     """The arguments, tensors by their shapes."""
-    return ", ".join(
-        part
-        for name, value in inputs.items()
-        if (part := _describe_input(name, value))
-    )
+    return ", ".join(part for name, value in inputs.items() if (part := _describe_input(name, value)))
 
 
 def _describe_input(name: str, value: Any) -> str:

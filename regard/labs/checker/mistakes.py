@@ -6,7 +6,7 @@ different inputs. So a known mistake explains inputs on which it differs from th
 
 import contextlib
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from regard.labs.checker.assignment import Assignment, Function, Inputs
@@ -39,7 +39,9 @@ def name_mistakes(assignment: Assignment, function: Function, seed: int) -> str:
     wrong = {probe for probe in outcomes if not _equal(outcomes[probe], right[probe])}
     explained = {sentence: _explain(outcomes, one, right) for sentence, one in known.items()}
     for sentence, one in known.items():
-        if any(outcomes[probe] is not None for probe in wrong) and all(_alike(outcomes[probe], one[probe], right[probe]) for probe in outcomes):
+        if any(outcomes[probe] is not None for probe in wrong) and all(
+            _alike(outcomes[probe], one[probe], right[probe]) for probe in outcomes
+        ):
             return f"Its results equal those of an implementation that {sentence}."
     sentences: list[str] = []
     while len(sentences) < MAX_NAMED:
@@ -47,31 +49,46 @@ def name_mistakes(assignment: Assignment, function: Function, seed: int) -> str:
         probes = explained[best] & wrong
         if not probes:
             break
-        places = " and ".join(dict.fromkeys(kind for kind, _ in outcomes if kind in {kind for kind, _ in probes}))
+        places = _join_words(list(dict.fromkeys(kind for kind, n in outcomes if (kind, n) in probes)))
         sentences.append(f"{places[0].upper()}{places[1:]}, its results equal those of an implementation that {best}.")
         wrong -= probes
     return " ".join(sentences)
+
+
+def _join_words(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
 @functools.lru_cache(maxsize=32)
 def known_outcomes(assignment: Assignment, seed: int) -> tuple[Outcomes, dict[str, Outcomes]]:
     """What the reference, and every known mistake by its sentence, make of all inputs."""
     mistakes = {one.sentence: outcomes_of(assignment, one.function, seed) for one in assignment.mistakes}
-    return outcomes_of(assignment, assignment.reference, seed), mistakes
+    right = {
+        probe: _outcome(assignment, assignment.reference, inputs, reference_values(assignment, seed)[probe])
+        for probe, inputs in _probes(assignment, seed)
+    }
+    return right, mistakes
+
+
+@functools.lru_cache(maxsize=32)
+def reference_values(assignment: Assignment, seed: int) -> dict[Probe, Any]:
+    """What the reference returns for all inputs."""
+    return {probe: assignment.reference(**copy_inputs(inputs)) for probe, inputs in _probes(assignment, seed)}
 
 
 def outcomes_of(assignment: Assignment, function: Function, seed: int) -> Outcomes:
     """The outcome of a function for all inputs."""
-    return {
-        (kind, n): _outcome(assignment, function, inputs)
-        for kind, cases in assignment_inputs(assignment, seed).items()
-        for n, inputs in enumerate(cases)
-    }
+    right = reference_values(assignment, seed)
+    return {probe: _outcome(assignment, function, inputs, right[probe]) for probe, inputs in _probes(assignment, seed)}
 
 
-def _outcome(assignment: Assignment, function: Function, inputs: Inputs) -> Seen:
+def _probes(assignment: Assignment, seed: int) -> Iterator[tuple[Probe, Inputs]]:
+    for kind, cases in assignment_inputs(assignment, seed).items():
+        yield from (((kind, n), inputs) for n, inputs in enumerate(cases))
+
+
+def _outcome(assignment: Assignment, function: Function, inputs: Inputs, expected: Any) -> Seen:
     copies = copy_inputs(inputs)
-    expected = assignment.reference(**copy_inputs(inputs))
     try:
         value = match_form(function(**copies), expected, assignment.outputs)
     except FormError as error:

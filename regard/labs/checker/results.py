@@ -6,6 +6,8 @@ from typing import Any
 
 from regard.labs.checker.comparison import Difference
 
+PRINTED_LINES = 3
+
 
 @dataclass(frozen=True)
 class Counterexample:
@@ -62,7 +64,7 @@ class CheckResult:
     def sentence(self) -> str:
         """The result in one sentence."""
         if self.problem:
-            return f"{self.assignment}: {self.problem}."
+            return f"{self.assignment}: {self.problem}{'' if self.problem.endswith('?') else '.'}"
         if self.is_correct:
             return f"{self.assignment}: all {self.possible_points} truths hold, {self.precision}."
         return (
@@ -107,7 +109,9 @@ class CheckResult:
         )
 
     def _printed_lines(self) -> list[str]:
-        return [f"  it printed: {line}" for line in self.printed.split("\n") if line]
+        printed = [line for line in self.printed.split("\n") if line]
+        more = ["  …"] if len(printed) > PRINTED_LINES else []
+        return [f"  it printed: {line}" for line in printed[:PRINTED_LINES]] + more
 
 
 GRADE_COLUMNS = ("submission", "function", "points", "of", "first_failed", "mistake")

@@ -62,7 +62,13 @@ MISTAKES = edits(
         "powers.sum(dim=-1,",
         "powers.sum(dim=-2,",
     ),
-    ("takes no softmax", "torch.exp(scores - highest)", "scores.nan_to_num(neginf=0.0)", "powers / total.masked_fill(total == 0, 1.0)", "powers"),
+    (
+        "takes no softmax",
+        "torch.exp(scores - highest)",
+        "scores.nan_to_num(neginf=0.0)",
+        "powers / total.masked_fill(total == 0, 1.0)",
+        "powers",
+    ),
     ("inverts the mask", "masked_fill(~mask", "masked_fill(mask"),
     ("ignores the mask", "scores.masked_fill(~mask, -math.inf)", "scores"),
     (
@@ -79,7 +85,7 @@ MISTAKES = edits(
     ("adds the bias after the softmax", "scores + added", "scores", "total == 0, 1.0)", "total == 0, 1.0) + added"),
     ("subtracts the bias", "scores + added", "scores - added"),
     ("takes keys for values", "weights @ v", "weights @ k"),
-    ("compares queries with values", "bhqk\", q, k)", "bhqk\", q, v)"),
+    ("compares queries with values", 'bhqk", q, k)', 'bhqk", q, v)'),
     ("returns NaN for a query that may attend to nothing", "total.masked_fill(total == 0, 1.0)", "total"),
     (
         "attends uniformly where a query may attend to nothing",
@@ -93,7 +99,11 @@ MISTAKES = edits(
     ),
     ("overflows with large scores: the largest is not subtracted", "scores - highest", "scores"),
     ("sees the keys by their place, in reverse order", "scores = scores / ", "scores = scores.flip(-1) / "),
-    ("changes its queries in place", "scores / math.sqrt(K)", "torch.einsum('bhqd,bhkd->bhqk', q.div_(math.sqrt(K)), k)"),
+    (
+        "changes its queries in place",
+        "scores / math.sqrt(K)",
+        "torch.einsum('bhqd,bhkd->bhqk', q.div_(math.sqrt(K)), k)",
+    ),
     (
         "detaches the weights from the gradient",
         "weights = powers / total.masked_fill(total == 0, 1.0)",
@@ -183,7 +193,9 @@ ATTEND = Assignment(
         Truth("a constant that is added to the bias does not matter", (BIASED, ALL), _constant),
         Truth("with (q, q) / 2^¼ and (k, k) / 2^¼ it attends as with q and k", (ORDINARY,), _twice_as_wide),
         Truth("a masked key has a weight of exactly 0", (MASKED, ALL), _hidden, exact=True),
-        Truth("a query that may attend to nothing has weights and an output of exactly 0", (EMPTY,), _empty, exact=True),
+        Truth(
+            "a query that may attend to nothing has weights and an output of exactly 0", (EMPTY,), _empty, exact=True
+        ),
         equals_reference("output and weights with scores of a million", LARGE),
         leaves_inputs_alone(ORDINARY, ALL),
         equals_reference("output and weights", ORDINARY, MASKED, BIASED, ALL, EMPTY),

@@ -1,5 +1,7 @@
 """A layer of the decoder: self-attention, cross-attention and feed-forward, each inside a residual with a norm."""
 
+import functools
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -44,13 +46,19 @@ def decoder_layer(
     cross-attention. Weights by name, as those of the encoder layer, with cross_attn.q_proj.weight … and
     cross_attn_residual.norm.weight and .bias beside them; ε = 1e-5. There is no dropout.
     """
-    D, ffn = x.shape[-1], len(weights["feed_forward.up.weight"])
-    attentions = (Attention(D, heads, Positions()) for _ in ATTENTIONS)
-    layer = DecoderLayer(*attentions, FeedForward(D, ffn, F.relu, bias=True, dropout=0.0), make_residuals(3, D, norm_first))
+    layer = _build(x.shape[-1], heads, len(weights["feed_forward.up.weight"]), norm_first)
     q_ids, k_ids = (masks.position_ids_of(states[..., 0]) for states in (x, source))
     everything = torch.ones(1, 1, 1, source.shape[1], dtype=torch.bool)
     encoder_output = EncoderOutput(source, everything if source_mask is None else source_mask, k_ids)
     return torch.func.functional_call(layer, weights, (x, attn_mask, q_ids, encoder_output))
+
+
+@functools.cache
+def _build(dim: int, heads: int, ffn: int, norm_first: bool) -> DecoderLayer:
+    """A layer whose own weights are never used."""
+    attentions = (Attention(dim, heads, Positions()) for _ in ATTENTIONS)
+    feed_forward = FeedForward(dim, ffn, F.relu, bias=True, dropout=0.0)
+    return DecoderLayer(*attentions, feed_forward, make_residuals(3, dim, norm_first))
 
 
 def plain(
@@ -81,26 +89,82 @@ SELF_LINE = 'x = after(x + attend(h, h, weights, "self_attn", heads, attn_mask),
 CROSS_LINE = 'x = after(x + attend(h, source, weights, "cross_attn", heads, source_mask), weights, "cross_attn")'
 MISTAKES = edits(
     plain,
-    ("always has the norm after the sum", "norm if norm_first else _nothing", "_nothing", "_nothing if norm_first else norm", "norm"),
-    ("always has the norm first", "norm if norm_first else _nothing", "norm", "_nothing if norm_first else norm", "_nothing"),
-    ("has the norms before and after", "norm if norm_first else _nothing", "norm", "_nothing if norm_first else norm", "norm"),
+    (
+        "always has the norm after the sum",
+        "norm if norm_first else _nothing",
+        "_nothing",
+        "_nothing if norm_first else norm",
+        "norm",
+    ),
+    (
+        "always has the norm first",
+        "norm if norm_first else _nothing",
+        "norm",
+        "_nothing if norm_first else norm",
+        "_nothing",
+    ),
+    (
+        "has the norms before and after",
+        "norm if norm_first else _nothing",
+        "norm",
+        "_nothing if norm_first else norm",
+        "norm",
+    ),
     ("has no norms", "norm if norm_first else _nothing", "_nothing", "_nothing if norm_first else norm", "_nothing"),
     ("has no cross-attention", CROSS_LINE, 'x = after(x, weights, "cross_attn")'),
     ("has no self-attention", SELF_LINE, 'x = after(x, weights, "self_attn")'),
     ("has no residual around cross-attention", "x + attend(h, source", "attend(h, source"),
     ("has no residual around self-attention", "x + attend(h, h", "attend(h, h"),
     ("has no residual around the feed-forward", "x + feed_forward", "feed_forward"),
-    ("attends to the source before it attends to itself", SELF_LINE, "pass", CROSS_LINE, f'{CROSS_LINE}\n    h = before(x, weights, "self_attn")\n    {SELF_LINE}'),
+    (
+        "attends to the source before it attends to itself",
+        SELF_LINE,
+        "pass",
+        CROSS_LINE,
+        f'{CROSS_LINE}\n    h = before(x, weights, "self_attn")\n    {SELF_LINE}',
+    ),
     ("takes the weights of self-attention for cross-attention", '"cross_attn", heads', '"self_attn", heads'),
     ("normalizes the source", "attend(h, source, ", 'attend(h, norm(source, weights, "cross_attn"), '),
     ("ignores the mask of self-attention", "heads, attn_mask)", "heads, None)"),
     ("ignores the mask of cross-attention", "heads, source_mask)", "heads, None)"),
-    ("with the norm first, normalizes the skip connections, too", "x + attend(h, h", "h + attend(h, h", "x + attend(h, source", "h + attend(h, source", "x + feed_forward(h", "h + feed_forward(h"),
-    ("takes one norm for all three sublayers", 'weights, "cross_attn")\n    x', 'weights, "self_attn")\n    x', 'source_mask), weights, "cross_attn")', 'source_mask), weights, "self_attn")', 'h = before(x, weights, "feed_forward")', 'h = before(x, weights, "self_attn")', 'feed_forward(h, weights), weights, "feed_forward")', 'feed_forward(h, weights), weights, "self_attn")'),
-    ("has a causal mask of its own, even where none is handed in", "heads, attn_mask)", "heads, torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril() & (True if attn_mask is None else attn_mask))"),
-    ("takes the queries of cross-attention from the input of the layer", 'h = before(x, weights, "self_attn")', 'h = before(x, weights, "self_attn")\n    old = x', "attend(h, source", 'attend(before(old, weights, "cross_attn"), source'),
+    (
+        "with the norm first, normalizes the skip connections, too",
+        "x + attend(h, h",
+        "h + attend(h, h",
+        "x + attend(h, source",
+        "h + attend(h, source",
+        "x + feed_forward(h",
+        "h + feed_forward(h",
+    ),
+    (
+        "takes one norm for all three sublayers",
+        'weights, "cross_attn")\n    x',
+        'weights, "self_attn")\n    x',
+        'source_mask), weights, "cross_attn")',
+        'source_mask), weights, "self_attn")',
+        'h = before(x, weights, "feed_forward")',
+        'h = before(x, weights, "self_attn")',
+        'feed_forward(h, weights), weights, "feed_forward")',
+        'feed_forward(h, weights), weights, "self_attn")',
+    ),
+    (
+        "has a causal mask of its own, even where none is handed in",
+        "heads, attn_mask)",
+        "heads, masks.causal_mask(x.shape[1]) & (True if attn_mask is None else attn_mask))",
+    ),
+    (
+        "takes the queries of cross-attention from the input of the layer",
+        'h = before(x, weights, "self_attn")',
+        'h = before(x, weights, "self_attn")\n    old = x',
+        "attend(h, source",
+        'attend(before(old, weights, "cross_attn"), source',
+    ),
     ("changes x in place", 'h = before(x, weights, "self_attn")', 'h = before(x.mul_(1.5), weights, "self_attn")'),
-    ("lets a token know the mean of the sentence", "x + feed_forward(h, weights)", "x + feed_forward(h, weights) + x.mean(dim=1, keepdim=True)"),
+    (
+        "lets a token know the mean of the sentence",
+        "x + feed_forward(h, weights)",
+        "x + feed_forward(h, weights) + x.mean(dim=1, keepdim=True)",
+    ),
 )
 
 
@@ -160,7 +224,9 @@ DECODER_LAYER = Assignment(
         returns("a tensor (B, T, D)", POST, PRE, MASKED),
         Truth("with the norm first, sublayers that return 0 leave the input as it is", (PRE,), _silent),
         Truth("the order of the source does not matter", (POST, PRE), _source_order),
-        Truth("without a mask, target tokens in another order have the same results in that order", (POST,), _target_order),
+        Truth(
+            "without a mask, target tokens in another order have the same results in that order", (POST,), _target_order
+        ),
         Truth("with a causal mask, a token does not depend on those after it", (POST, PRE), _prefix),
         Truth("a masked token of the source might as well not be there", (POST, PRE), _hidden_source),
         leaves_inputs_alone(POST, PRE),
@@ -178,7 +244,11 @@ DECODER_LAYER = Assignment(
                 "attend(h, source, ",
                 "attend(h, source + torch.arange(source.shape[1])[:, None].to(source), ",
             ),
-            ("returns the first token alone", "return after(x + feed_forward(h, weights), weights, \"feed_forward\")", "return after(x + feed_forward(h, weights), weights, \"feed_forward\")[:, 0]"),
+            (
+                "returns the first token alone",
+                'return after(x + feed_forward(h, weights), weights, "feed_forward")',
+                'return after(x + feed_forward(h, weights), weights, "feed_forward")[:, 0]',
+            ),
         ),
     ),
     shapes=(Attention._split_heads, FeedForward.forward),

@@ -1,5 +1,7 @@
 """A layer of the encoder: self-attention and feed-forward, each inside a residual with a norm."""
 
+import functools
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -30,11 +32,16 @@ def encoder_layer(
     feed_forward.down.weight (D, F) and .bias (D,) with a ReLU between, and of the norms self_attn_residual.norm.weight
     and .bias, feed_forward_residual.norm.weight and .bias (D,), with ε = 1e-5. There is no dropout.
     """
-    D, ffn = x.shape[-1], len(weights["feed_forward.up.weight"])
-    attention, feed_forward = Attention(D, heads, Positions()), FeedForward(D, ffn, F.relu, bias=True, dropout=0.0)
-    layer = EncoderLayer(attention, feed_forward, make_residuals(2, D, norm_first))
+    layer = _build(x.shape[-1], heads, len(weights["feed_forward.up.weight"]), norm_first)
     position_ids = masks.position_ids_of(x[..., 0])
     return torch.func.functional_call(layer, weights, (x, attn_mask, position_ids))
+
+
+@functools.cache
+def _build(dim: int, heads: int, ffn: int, norm_first: bool) -> EncoderLayer:
+    """A layer whose own weights are never used."""
+    attention, feed_forward = Attention(dim, heads, Positions()), FeedForward(dim, ffn, F.relu, bias=True, dropout=0.0)
+    return EncoderLayer(attention, feed_forward, make_residuals(2, dim, norm_first))
 
 
 def make_residuals(count: int, dim: int, norm_first: bool) -> list[Residual]:
@@ -60,9 +67,7 @@ def norm(x: Tensor, weights: Weights, name: str) -> Tensor:
     return F.layer_norm(x, weight.shape, weight, bias, EPSILON)
 
 
-def plain(
-    x: Tensor, weights: Weights, heads: int, attn_mask: Tensor | None = None, norm_first: bool = False
-) -> Tensor:
+def plain(x: Tensor, weights: Weights, heads: int, attn_mask: Tensor | None = None, norm_first: bool = False) -> Tensor:
     """The equation written out, which known mistakes are edits of."""
     first, second = "self_attn", "feed_forward"
     if norm_first:
@@ -84,21 +89,69 @@ MISTAKES = edits(
         "return x + feed_forward(norm(x, weights, second), weights)",
         "return norm(x, weights, second) + feed_forward(norm(x, weights, second), weights)",
     ),
-    ("has no residual around self-attention", "x = x + attend(h", "x = attend(h", "summed = x + attend(x", "summed = attend(x"),
-    ("has no residual around the feed-forward", "return x + feed_forward(", "return feed_forward(", "norm(x + feed_forward(x, weights)", "norm(feed_forward(x, weights)"),
-    ("has the same norm twice, the first", 'first, second = "self_attn", "feed_forward"', 'first = second = "self_attn"'),
-    ("exchanges the two norms", 'first, second = "self_attn", "feed_forward"', 'second, first = "self_attn", "feed_forward"'),
-    ("normalizes what attention returns instead of the sum", "x = norm(summed, weights, first)", "x = x + norm(summed - x, weights, first)"),
-    ("has no norm after the feed-forward", "return norm(x + feed_forward(x, weights), weights, second)", "return x + feed_forward(x, weights)"),
+    (
+        "has no residual around self-attention",
+        "x = x + attend(h",
+        "x = attend(h",
+        "summed = x + attend(x",
+        "summed = attend(x",
+    ),
+    (
+        "has no residual around the feed-forward",
+        "return x + feed_forward(",
+        "return feed_forward(",
+        "norm(x + feed_forward(x, weights)",
+        "norm(feed_forward(x, weights)",
+    ),
+    (
+        "has the same norm twice, the first",
+        'first, second = "self_attn", "feed_forward"',
+        'first = second = "self_attn"',
+    ),
+    (
+        "exchanges the two norms",
+        'first, second = "self_attn", "feed_forward"',
+        'second, first = "self_attn", "feed_forward"',
+    ),
+    (
+        "normalizes what attention returns instead of the sum",
+        "x = norm(summed, weights, first)",
+        "x = x + norm(summed - x, weights, first)",
+    ),
+    (
+        "has no norm after the feed-forward",
+        "return norm(x + feed_forward(x, weights), weights, second)",
+        "return x + feed_forward(x, weights)",
+    ),
     ("has no norm after self-attention", "x = norm(summed, weights, first)", "x = summed"),
     ("with the norm first, normalizes the queries alone", "attend(h, h, ", "attend(h, x, "),
     ("with the norm first, normalizes keys and values alone", "attend(h, h, ", "attend(x, h, "),
     ("with the norm first, has no norm before the feed-forward", "norm(x, weights, second), weights)", "x, weights)"),
-    ("ignores the mask", "attend(h, h, weights, \"self_attn\", heads, attn_mask)", "attend(h, h, weights, \"self_attn\", heads, None)", "attend(x, x, weights, \"self_attn\", heads, attn_mask)", "attend(x, x, weights, \"self_attn\", heads, None)"),
-    ("has the feed-forward beside self-attention, not after it", "x + feed_forward(norm(x, weights, second), weights)", "x + feed_forward(h, weights)", "norm(x + feed_forward(x, weights), weights, second)", "norm(x + feed_forward(x - x + norm(x, weights, first), weights), weights, second)"),
-    ("adds the input of the layer to the feed-forward as well", "x = norm(summed, weights, first)\n", "x = norm(summed, weights, first) + x\n"),
+    (
+        "ignores the mask",
+        'attend(h, h, weights, "self_attn", heads, attn_mask)',
+        'attend(h, h, weights, "self_attn", heads, None)',
+        'attend(x, x, weights, "self_attn", heads, attn_mask)',
+        'attend(x, x, weights, "self_attn", heads, None)',
+    ),
+    (
+        "has the feed-forward beside self-attention, not after it",
+        "x + feed_forward(norm(x, weights, second), weights)",
+        "x + feed_forward(h, weights)",
+        "norm(x + feed_forward(x, weights), weights, second)",
+        "norm(x + feed_forward(x - x + norm(x, weights, first), weights), weights, second)",
+    ),
+    (
+        "adds the input of the layer to the feed-forward as well",
+        "x = norm(summed, weights, first)\n",
+        "x = norm(summed, weights, first) + x\n",
+    ),
     ("changes x in place", "summed = x + attend(x", "summed = x; summed += attend(x.clone()"),
-    ("returns the states of the first sentence alone", "return norm(x + feed_forward(x, weights), weights, second)", "return norm(x + feed_forward(x, weights), weights, second)[0]"),
+    (
+        "returns the states of the first sentence alone",
+        "return norm(x + feed_forward(x, weights), weights, second)",
+        "return norm(x + feed_forward(x, weights), weights, second)[0]",
+    ),
 )
 
 

@@ -32,7 +32,11 @@ def plain(x: Tensor, weight: Tensor, bias: Tensor, epsilon: float = 1e-5) -> Ten
 
 MISTAKES = edits(
     plain,
-    ("divides the variance by D - 1", "(centered * centered).mean(dim=dims, keepdim=True)", "x.var(dim=dims, keepdim=True)"),
+    (
+        "divides the variance by D - 1",
+        "(centered * centered).mean(dim=dims, keepdim=True)",
+        "x.var(dim=dims, keepdim=True)",
+    ),
     ("adds ε outside of the root", "(variance + epsilon).sqrt()", "(variance.sqrt() + epsilon)"),
     ("has no ε", "(variance + epsilon)", "variance"),
     ("adds ε² instead of ε", "variance + epsilon", "variance + epsilon**2"),
@@ -46,7 +50,13 @@ MISTAKES = edits(
     ("leaves out the bias", " * weight + bias", " * weight"),
     ("multiplies by 1 + weight", "normed * weight", "normed * (1 + weight)"),
     ("adds the bias before the weight", "normed * weight + bias", "(normed + bias) * weight"),
-    ("detaches mean and variance from the gradient", "x - mean", "x - mean.detach()", "(variance +", "(variance.detach() +"),
+    (
+        "detaches mean and variance from the gradient",
+        "x - mean",
+        "x - mean.detach()",
+        "(variance +",
+        "(variance.detach() +",
+    ),
     ("changes its input in place", "x - mean", "x.sub_(mean)"),
     ("forgets the batch", "return normed", "normed = normed[0]\n    return normed"),
 )
@@ -70,7 +80,10 @@ def _plain_weights(x: Inputs) -> dict[str, Tensor]:
 def _moments(layer_norm: CheckedFunction, x: Inputs) -> Many:
     result = layer_norm(**{**x, **_plain_weights(x), "x": x["x"] * 1e3})
     mean, variance = result.mean(dim=-1), result.var(dim=-1, unbiased=False)
-    return [Observation(mean, torch.zeros_like(mean), "means"), Observation(variance, torch.ones_like(variance), "variances")]
+    return [
+        Observation(mean, torch.zeros_like(mean), "means"),
+        Observation(variance, torch.ones_like(variance), "variances"),
+    ]
 
 
 def _each_alone(layer_norm: CheckedFunction, x: Inputs) -> Many:

@@ -16,8 +16,7 @@ def plain_causal_mask(length: int, device: torch.device | None = None) -> Tensor
     """Written out, which known mistakes are edits of."""
     query = torch.arange(length, device=device)[:, None]
     key = torch.arange(length, device=device)[None, :]
-    mask = key <= query
-    return mask
+    return key <= query
 
 
 def plain_padding_mask(ids: Tensor, pad: int) -> Tensor:
@@ -93,7 +92,9 @@ def _no_padding(mask: CheckedFunction, x: Inputs) -> Many:
 
 
 def _count(mask: CheckedFunction, x: Inputs) -> Many:
-    return [Observation(mask(**x).sum(dim=-1)[:, 0, 0], (x["ids"] != x["pad"]).sum(dim=-1), "keys that may be attended to")]
+    return [
+        Observation(mask(**x).sum(dim=-1)[:, 0, 0], (x["ids"] != x["pad"]).sum(dim=-1), "keys that may be attended to")
+    ]
 
 
 PADDING_MASK = Assignment(
@@ -124,7 +125,11 @@ PADDING_MASK = Assignment(
             "token_ids != pad",
             "torch.arange(len(token_ids)) < (token_ids != pad).sum()",
         ),
-        ("takes the mask of the first sentence for all", "for token_ids in ids", "for token_ids in ids[:1].expand_as(ids)"),
+        (
+            "takes the mask of the first sentence for all",
+            "for token_ids in ids",
+            "for token_ids in ids[:1].expand_as(ids)",
+        ),
         ("hides all that follows the first padding", "token_ids != pad", "(token_ids == pad).cumsum(0) == 0"),
         ("hides the end of a sentence alone", "token_ids != pad", "(token_ids != pad).flip(0).cumsum(0).flip(0) > 0"),
         ("changes the ids in place", "token_ids != pad", "token_ids.sub_(pad) != 0"),

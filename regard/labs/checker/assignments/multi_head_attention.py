@@ -1,5 +1,6 @@
 """Multi-head attention: projections, heads side by side, the output projection."""
 
+import functools
 import math
 
 import torch
@@ -29,8 +30,16 @@ def multi_head_attention(
     out_proj.weight (D, D), and q_proj.bias … out_proj.bias (D,). Head h has the dimensions h·K to (h+1)·K - 1.
     Returns (B, Tq, D).
     """
-    attention = _Attend(Attention(x.shape[-1], heads, Positions()))
-    return torch.func.functional_call(attention, {f"attention.{n}": w for n, w in weights.items()}, (x, source, attn_mask))
+    attention = _build(x.shape[-1], heads)
+    return torch.func.functional_call(
+        attention, {f"attention.{n}": w for n, w in weights.items()}, (x, source, attn_mask)
+    )
+
+
+@functools.cache
+def _build(dim: int, heads: int) -> "_Attend":
+    """An attention whose own weights are never used."""
+    return _Attend(Attention(dim, heads, Positions()))
 
 
 class _Attend(nn.Module):
@@ -79,21 +88,65 @@ MISTAKES = edits(
     ("merges the heads in reverse order", "attended.transpose(1, 2)", "attended.flip(1).transpose(1, 2)"),
     ("divides by √D instead of √K", "math.sqrt(K)", "math.sqrt(D)"),
     ("does not divide by √K", "k.mT / math.sqrt(K)", "k.mT"),
-    ("has no output projection", 'return F.linear(merged, weights["out_proj.weight"], weights["out_proj.bias"])', "return merged"),
+    (
+        "has no output projection",
+        'return F.linear(merged, weights["out_proj.weight"], weights["out_proj.bias"])',
+        "return merged",
+    ),
     ("has one head, whatever `heads` says", "K = D // heads", "heads, K = 1, D"),
-    ("takes keys and values from x instead of the source", "D = x.shape[-1]", "D, source = x.shape[-1], x.new_zeros(source.shape).add(x.mean(1, True)) if x.shape != source.shape else x"),
-    ("takes the queries from the source", 'q = F.linear(x, weights', 'q = F.linear(source[:, torch.arange(x.shape[1]) % source.shape[1]], weights'),
-    ("multiplies by W instead of Wᵀ", 'F.linear(x, weights["q_proj.weight"]', 'F.linear(x, weights["q_proj.weight"].T', 'F.linear(source, weights["k_proj.weight"]', 'F.linear(source, weights["k_proj.weight"].T', 'weights["v_proj.weight"]', 'weights["v_proj.weight"].T', 'weights["out_proj.weight"]', 'weights["out_proj.weight"].T'),
-    ("leaves out the biases of queries, keys and values", 'weights["q_proj.bias"]', "None", 'weights["k_proj.bias"]', "None", 'weights["v_proj.bias"]', "None"),
+    (
+        "takes keys and values from x instead of the source",
+        "D = x.shape[-1]",
+        "D, source = x.shape[-1], x.new_zeros(source.shape).add(x.mean(1, True)) if x.shape != source.shape else x",
+    ),
+    (
+        "takes the queries from the source",
+        "q = F.linear(x, weights",
+        "q = F.linear(source[:, torch.arange(x.shape[1]) % source.shape[1]], weights",
+    ),
+    (
+        "multiplies by W instead of Wᵀ",
+        'F.linear(x, weights["q_proj.weight"]',
+        'F.linear(x, weights["q_proj.weight"].T',
+        'F.linear(source, weights["k_proj.weight"]',
+        'F.linear(source, weights["k_proj.weight"].T',
+        'weights["v_proj.weight"]',
+        'weights["v_proj.weight"].T',
+        'weights["out_proj.weight"]',
+        'weights["out_proj.weight"].T',
+    ),
+    (
+        "leaves out the biases of queries, keys and values",
+        'weights["q_proj.bias"]',
+        "None",
+        'weights["k_proj.bias"]',
+        "None",
+        'weights["v_proj.bias"]',
+        "None",
+    ),
     ("leaves out the bias of the output projection", 'weights["out_proj.bias"]', "None"),
     ("exchanges keys and values", "(q, k, v))", "(q, v, k))"),
-    ("exchanges queries and keys", 'weights["q_proj.weight"], weights["q_proj.bias"]', 'weights["k_proj.weight"], weights["k_proj.bias"]', 'source, weights["k_proj.weight"], weights["k_proj.bias"]', 'source, weights["q_proj.weight"], weights["q_proj.bias"]'),
+    (
+        "exchanges queries and keys",
+        'weights["q_proj.weight"], weights["q_proj.bias"]',
+        'weights["k_proj.weight"], weights["k_proj.bias"]',
+        'source, weights["k_proj.weight"], weights["k_proj.bias"]',
+        'source, weights["q_proj.weight"], weights["q_proj.bias"]',
+    ),
     ("takes the softmax over the queries", "softmax(dim=-1)", "softmax(dim=-2)"),
     ("ignores the mask", "scores.masked_fill(~attn_mask, -1e9)", "scores"),
     ("inverts the mask", "~attn_mask", "attn_mask"),
-    ("adds the input to the result (the residual belongs to the layer)", "return F.linear(merged", "return x + F.linear(merged"),
+    (
+        "adds the input to the result (the residual belongs to the layer)",
+        "return F.linear(merged",
+        "return x + F.linear(merged",
+    ),
     ("changes x in place", "D = x.shape[-1]", "D = x.mul_(2).div_(4).shape[-1]\n    x = x * 2"),
-    ("returns the states of each head, not merged", 'return F.linear(merged, weights["out_proj.weight"], weights["out_proj.bias"])', "return attended"),
+    (
+        "returns the states of each head, not merged",
+        'return F.linear(merged, weights["out_proj.weight"], weights["out_proj.bias"])',
+        "return attended",
+    ),
 )
 
 
@@ -106,7 +159,11 @@ def attention_weights(draw: Draws, dim: int, prefix: str = "") -> Weights:
 def make_inputs(draw: Draws) -> dict[str, list[Inputs]]:
     kinds: dict[str, list[Inputs]] = {kind: [] for kind in (ONE_HEAD, SELF, CROSS, MASKED)}
     for B, Tq, Tk, heads, K in ((1, 2, 3, 2, 2), (2, 3, 5, 2, 3), (3, 7, 5, 3, 2)):
-        x, source, weights = draw.normal(B, Tq, heads * K), draw.normal(B, Tk, heads * K), attention_weights(draw, heads * K)
+        x, source, weights = (
+            draw.normal(B, Tq, heads * K),
+            draw.normal(B, Tk, heads * K),
+            attention_weights(draw, heads * K),
+        )
         mask = draw.mask(B, 1, Tq, Tk)
         mask[0, 0, 0, -1] = False
         kinds[ONE_HEAD].append({"x": x, "source": x, "weights": weights, "heads": 1})

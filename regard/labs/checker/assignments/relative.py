@@ -15,7 +15,7 @@ Many = list[Observation]
 
 
 def alibi_bias(q_position_ids: Tensor, k_position_ids: Tensor, heads: int) -> Tensor:
-    """-m |j - i| for the query at position i and the key at position j, with a slope m for each head.  Press et al. 2022.
+    """-m |j - i| for the query at position i and the key at position j; a slope m for each head.  Press et al. 2022.
 
     q_position_ids (B, Tq), k_position_ids (B, Tk) -> (B, H, Tq, Tk). The slopes of H heads are 2^(-8h/H), h = 1 … H, if
     H is a power of two. Otherwise P is the largest power of two below H: the slopes are those of P heads, then every
@@ -108,9 +108,18 @@ ALIBI_BIAS = Assignment(
         ("has no absolute value: keys on the right are rewarded", ".abs()", ".neg()"),
         ("punishes the left side alone", ".abs()", ".neg().clamp(min=0)"),
         ("counts the distance from 1", ".abs()", ".abs() + 1"),
-        ("takes 0, 1, 2 … for the positions", "(k_position_ids[:, None, :] - q_position_ids[:, :, None])", "(torch.arange(k_position_ids.shape[1]) - torch.arange(q_position_ids.shape[1])[:, None]).expand(len(q_position_ids), -1, -1)"),
-        ("multiplies with the position of the key instead of the distance", "(k_position_ids[:, None, :] - q_position_ids[:, :, None])", "(k_position_ids[:, None, :] - 0 * q_position_ids[:, :, None])"),
-        ("changes the positions in place", "- q_position_ids[:, :, None]", "- q_position_ids.add_(1)[:, :, None] + 1") ,
+        (
+            "takes 0, 1, 2 … for the positions",
+            "(k_position_ids[:, None, :] - q_position_ids[:, :, None])",
+            "((k_position_ids * 0 + torch.arange(k_position_ids.shape[1]))[:, None, :]"
+            " - torch.arange(q_position_ids.shape[1])[:, None])",
+        ),
+        (
+            "multiplies with the position of the key instead of the distance",
+            "(k_position_ids[:, None, :] - q_position_ids[:, :, None])",
+            "(k_position_ids[:, None, :] - 0 * q_position_ids[:, :, None])",
+        ),
+        ("changes the positions in place", "- q_position_ids[:, :, None]", "- q_position_ids.add_(1)[:, :, None] + 1"),
         ("has the heads last", "-m * distance[:, None]", "(-m * distance[:, None]).permute(0, 2, 3, 1)"),
     ),
     differentiable=False,
@@ -120,8 +129,8 @@ ALIBI_BIAS = Assignment(
 def relative_bias(q: Tensor, table: Tensor, q_position_ids: Tensor, k_position_ids: Tensor) -> Tensor:
     """q · a[clip(j - i)] / √K for the query at position i and the key at position j.  Shaw et al. 2018.
 
-    q (B, H, Tq, K), q_position_ids (B or 1, Tq), k_position_ids (B or 1, Tk) -> (B, H, Tq, Tk). The table a (2m+1, K) has
-    a row for each distance from -m to m, in this order; distances beyond are clipped to -m or m.
+    q (B, H, Tq, K), q_position_ids (B or 1, Tq), k_position_ids (B or 1, Tk) -> (B, H, Tq, Tk). The table a (2m+1, K)
+    has a row for each distance from -m to m, in this order; distances beyond are clipped to -m or m.
     """
     relative = Relative(table.shape[1], len(table) // 2)
     bias = _Bias(relative)
@@ -155,7 +164,9 @@ def make_relative(draw: Draws) -> dict[str, list[Inputs]]:
         ids = {"q_position_ids": torch.arange(Tq)[None], "k_position_ids": torch.arange(Tk)[None]}
         own = {"q_position_ids": draw.integers(3, 15, B, Tq), "k_position_ids": draw.integers(3, 15, B, Tk)}
         kinds[NEAR].append({"q": q, "table": draw.normal(2 * Tk + 1, K), **ids})
-        kinds[FAR].append({"q": q, "table": draw.normal(2 * (Tk // 2) + 1, K), **ids, "k_position_ids": ids["k_position_ids"] * 3})
+        kinds[FAR].append(
+            {"q": q, "table": draw.normal(2 * (Tk // 2) + 1, K), **ids, "k_position_ids": ids["k_position_ids"] * 3}
+        )
         kinds[OWN].append({"q": q, "table": draw.normal(7, K), **own})
     return kinds
 
@@ -205,17 +216,47 @@ RELATIVE_BIAS = Assignment(
     ),
     mistakes=edits(
         plain_relative_bias,
-        ("takes i - j for the distance", "k_position_ids[:, None, :] - q_position_ids[:, :, None]", "q_position_ids[:, :, None] - k_position_ids[:, None, :]"),
+        (
+            "takes i - j for the distance",
+            "k_position_ids[:, None, :] - q_position_ids[:, :, None]",
+            "q_position_ids[:, :, None] - k_position_ids[:, None, :]",
+        ),
         ("clips one distance too early", "clamp(-m, m)", "clamp(1 - m, m - 1)"),
-        ("does not clip on the left", "clamp(-m, m) + m", "clamp(max=m) + m", "table[rows]", "table[rows % len(table)]"),
-        ("wraps far distances around instead of clipping them", "distance.clamp(-m, m) + m", "(distance + m) % len(table)"),
-        ("does not add m, so that negative distances come from the end of the table", "clamp(-m, m) + m", "clamp(-m, m)"),
+        (
+            "does not clip on the left",
+            "clamp(-m, m) + m",
+            "clamp(max=m) + m",
+            "table[rows]",
+            "table[rows % len(table)]",
+        ),
+        (
+            "wraps far distances around instead of clipping them",
+            "distance.clamp(-m, m) + m",
+            "(distance + m) % len(table)",
+        ),
+        (
+            "does not add m, so that negative distances come from the end of the table",
+            "clamp(-m, m) + m",
+            "clamp(-m, m)",
+        ),
         ("takes the absolute distance", "distance.clamp(-m, m)", "distance.abs().clamp(-m, m)"),
         ("does not divide by √K", " / math.sqrt(K)", ""),
         ("divides by K instead of √K", "math.sqrt(K)", "K"),
-        ("takes the row by the position of the key", "- q_position_ids[:, :, None]", "- 0 * q_position_ids[:, :, None]"),
-        ("takes 0, 1, 2 … for the positions", "k_position_ids[:, None, :] - q_position_ids[:, :, None]", "(torch.arange(k_position_ids.shape[1]) - torch.arange(q_position_ids.shape[1])[:, None])[None]"),
-        ("normalizes the query", '"bhqd,bqkd->bhqk", q,', '"bhqd,bqkd->bhqk", torch.nn.functional.normalize(q, dim=-1),'),
+        (
+            "takes the row by the position of the key",
+            "- q_position_ids[:, :, None]",
+            "- 0 * q_position_ids[:, :, None]",
+        ),
+        (
+            "takes 0, 1, 2 … for the positions",
+            "k_position_ids[:, None, :] - q_position_ids[:, :, None]",
+            "(torch.arange(k_position_ids.shape[1]) - torch.arange(q_position_ids.shape[1])[:, None])[None]",
+        ),
+        (
+            "normalizes the query",
+            '"bhqd,bqkd->bhqk", q,',
+            '"bhqd,bqkd->bhqk", torch.nn.functional.normalize(q, dim=-1),',
+        ),
         ("adds the row to the product as it is", "return torch", "return a.sum(-1)[:, None] + torch"),
         ("leaves out the query", '"bhqd,bqkd->bhqk", q,', '"bhqd,bqkd->bhqk", torch.ones_like(q),'),
         ("detaches the table from the gradient", "table[rows]", "table.detach()[rows]"),

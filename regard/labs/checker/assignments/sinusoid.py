@@ -1,7 +1,5 @@
 """The sinusoidal table of positions."""
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -32,17 +30,33 @@ MISTAKES = edits(
     plain,
     ("takes i for the dimension instead of the pair", "2 * i / dim", "4 * i / dim"),
     ("forgets the 2 in the exponent", "2 * i / dim", "i / dim"),
-    ("uses another frequency for the cosine of a pair", "angle.cos()]", "(positions / base ** ((2 * i + 1) / dim)).cos()]"),
-    ("divides the exponent by D - 2, so that the last wave is the slowest of all", "2 * i / dim", "2 * i / max(dim - 2, 1)"),
+    (
+        "uses another frequency for the cosine of a pair",
+        "angle.cos()]",
+        "(positions / base ** ((2 * i + 1) / dim)).cos()]",
+    ),
+    (
+        "divides the exponent by D - 2, so that the last wave is the slowest of all",
+        "2 * i / dim",
+        "2 * i / max(dim - 2, 1)",
+    ),
     ("always has the sines before the cosines", "if halves:", "if True:"),
     ("never has the sines before the cosines", "if halves:", "if False:"),
     ("has the cosine before the sine", "[angle.sin(), angle.cos()]", "[angle.cos(), angle.sin()]"),
     ("counts positions from 1", "position_ids.double()", "position_ids.double() + 1"),
-    ("takes 0, 1, 2 … for the positions", "position_ids.double()", "torch.arange(position_ids.shape[-1]).double().expand(position_ids.shape)"),
+    (
+        "takes 0, 1, 2 … for the positions",
+        "position_ids.double()",
+        "torch.arange(position_ids.shape[-1]).double().expand(position_ids.shape)",
+    ),
     ("multiplies the base by the exponent", "base**exponent", "max(base * exponent, 1)"),
-    ("multiplies by the power of the base instead of dividing", "positions / base**exponent", "positions * base**exponent"),
+    (
+        "multiplies by the power of the base instead of dividing",
+        "positions / base**exponent",
+        "positions * base**exponent",
+    ),
     ("takes 10000 for the base", "base**exponent", "10_000**exponent"),
-    ("measures angles in turns of a circle", "positions / base", "2 * math.pi * positions / base"),
+    ("measures angles in turns of a circle", "positions / base", "6.283185307179586 * positions / base"),
     ("has sines in place of the cosines", "angle.cos()", "angle.sin()"),
     ("forgets positions beyond 512", "position_ids.double()", "position_ids.double() % 512"),
     ("returns a number more for an odd width", "table[..., :dim]", "table"),
@@ -105,7 +119,9 @@ SINUSOID = Assignment(
         Truth("position 0 is 0, 1, 0, 1 …", (ORDINARY,), _position_0),
         Truth("all vectors have the length √(D/2)", (ORDINARY, FAR), _norms),
         Truth("a position has the same vector wherever it stands", (ORDINARY, FAR), _each_alone),
-        Truth("the product of two vectors depends on the distance of their positions alone", (ORDINARY,), _distance_alone),
+        Truth(
+            "the product of two vectors depends on the distance of their positions alone", (ORDINARY,), _distance_alone
+        ),
         Truth("the first pair is the sine and the cosine of the position", (ORDINARY, ODD), _first_pair),
         leaves_inputs_alone(ORDINARY),
         equals_reference("the vectors", ORDINARY, ODD),

@@ -6,8 +6,13 @@ from torch import Tensor
 
 from regard.decode.beam import BeamSearch
 from regard.labs.checker.assignment import Assignment, CheckedFunction, Draws, Inputs, Observation, Truth, edits
-from regard.labs.checker.assignments.greedy_search import BOS, EOS, greedy_search
-from regard.labs.checker.assignments.language_model import NO_LOOPS, FunctionStepper, LogProbs, RandomLanguageModel
+from regard.labs.checker.assignments.search.greedy_search import BOS, EOS, greedy_search
+from regard.labs.checker.assignments.search.language_model import (
+    NO_LOOPS,
+    FunctionStepper,
+    LogProbs,
+    RandomLanguageModel,
+)
 from regard.labs.checker.truths import equals_reference, returns
 
 ONE, SUMS, MEANS, WIDE = "with a beam of 1", "with alpha = 0", "with alpha = 1", "with a beam as wide as all sentences"
@@ -36,9 +41,7 @@ def beam_search(
     return [(list(one.ids), one.score) for one in hypotheses]
 
 
-def plain(
-    log_probs: LogProbs, bos: int, eos: int, max_length: int, beam_size: int, alpha: float
-) -> Hypotheses:
+def plain(log_probs: LogProbs, bos: int, eos: int, max_length: int, beam_size: int, alpha: float) -> Hypotheses:
     """Written out, which known mistakes are edits of."""
     active: Hypotheses = [([bos], 0.0)]
     finished: Hypotheses = []
@@ -126,10 +129,10 @@ BEAM_SEARCH = Assignment(
     outputs=("hypotheses as (tokens without bos and eos, score)",),
     steps=(
         "active = [([bos], 0)]; finished = []",
-        "each step: the extensions of all active prefixes by each token, with the sums of their log-probabilities, sorted",
+        "each step: all extensions of all active prefixes, with the sums of their log-probabilities, sorted",
         "of the best beam_size extensions, those with eos are finished: score = sum / length^alpha",
         "active = the best beam_size extensions without eos",
-        "stop when beam_size are finished and the worst of them is not below the best active one, as it would score now",
+        "stop when beam_size are finished and the worst of them is not below the best active one",
         "at max_length: the finished ones, then the active ones, up to beam_size",
     ),
     make_inputs=make_inputs,
@@ -138,7 +141,9 @@ BEAM_SEARCH = Assignment(
         Truth("no hypothesis has eos", (ONE, SUMS, MEANS), _no_specials),
         Truth("no two hypotheses are alike", (SUMS, MEANS), _distinct),
         Truth("there are as many hypotheses as the beam is wide", (ONE, SUMS, MEANS), _count),
-        Truth("the score of a hypothesis is the sum of its log-probabilities / length^alpha", (ONE, SUMS, MEANS), _scores),
+        Truth(
+            "the score of a hypothesis is the sum of its log-probabilities / length^alpha", (ONE, SUMS, MEANS), _scores
+        ),
         Truth("with a beam of 1, it is greedy search", (ONE,), _greedy),
         Truth("with a beam as wide as all sentences, it finds the best of all", (WIDE,), _exhaustive),
         equals_reference("the hypotheses with alpha = 0", ONE, SUMS),
@@ -147,32 +152,114 @@ BEAM_SEARCH = Assignment(
     mistakes=edits(
         plain,
         ("ranks by the last log-probability instead of the sum", "total + score)", "score)"),
-        ("has no length rule: alpha is ignored", "tokens[1:-1], total / length**alpha)", "tokens[1:-1], total)", "tokens[1:], total / length**alpha)", "tokens[1:], total)"),
-        ("does not count eos in the length", "tokens[1:-1], total / length**alpha)", "tokens[1:-1], total / max(length - 1, 1)**alpha)"),
-        ("counts bos in the length", "tokens[1:-1], total / length**alpha)", "tokens[1:-1], total / (length + 1)**alpha)", "tokens[1:], total / length**alpha)", "tokens[1:], total / (length + 1)**alpha)"),
-        ("extends finished hypotheses further", "active = [one for one in extensions if one[0][-1] != eos][:beam_size]", "active = extensions[:beam_size]"),
-        ("lets the beam shrink with each finished hypothesis", "extensions if one[0][-1] != eos][:beam_size]", "extensions[:beam_size] if one[0][-1] != eos][:beam_size]\n        if not active:\n            break"),
-        ("returns the hypotheses in the order in which they were finished", "sorted(finished + ended, key=lambda one: -one[1])[:beam_size]", "(finished + ended)[:beam_size]"),
-        ("returns the worst hypothesis first", "            return finished\n    return (finished + cut)[:beam_size]", "            return finished[::-1]\n    return (finished + cut)[:beam_size][::-1]"),
+        (
+            "has no length rule: alpha is ignored",
+            "tokens[1:-1], total / length**alpha)",
+            "tokens[1:-1], total)",
+            "tokens[1:], total / length**alpha)",
+            "tokens[1:], total)",
+        ),
+        (
+            "does not count eos in the length",
+            "tokens[1:-1], total / length**alpha)",
+            "tokens[1:-1], total / max(length - 1, 1)**alpha)",
+        ),
+        (
+            "counts bos in the length",
+            "tokens[1:-1], total / length**alpha)",
+            "tokens[1:-1], total / (length + 1)**alpha)",
+            "tokens[1:], total / length**alpha)",
+            "tokens[1:], total / (length + 1)**alpha)",
+        ),
+        (
+            "extends finished hypotheses further",
+            "active = [one for one in extensions if one[0][-1] != eos][:beam_size]",
+            "active = extensions[:beam_size]",
+        ),
+        (
+            "lets the beam shrink with each finished hypothesis",
+            "extensions if one[0][-1] != eos][:beam_size]",
+            "extensions[:beam_size] if one[0][-1] != eos][:beam_size]\n        if not active:\n            break",
+        ),
+        (
+            "returns the hypotheses in the order in which they were finished",
+            "sorted(finished + ended, key=lambda one: -one[1])[:beam_size]",
+            "(finished + ended)[:beam_size]",
+        ),
+        (
+            "returns the worst hypothesis first",
+            "            return finished\n    return (finished + cut)[:beam_size]",
+            "            return finished[::-1]\n    return (finished + cut)[:beam_size][::-1]",
+        ),
         ("is greedy: only the best prefix is extended", "!= eos][:beam_size]", "!= eos][:1]"),
-        ("keeps the best extension of each prefix instead of the best of all", "extensions += [([*tokens, token], total + score) for token, score in enumerate(scores.tolist())]", "extensions += sorted([([*tokens, token], total + score) for token, score in enumerate(scores.tolist())], key=lambda one: -one[1])[:beam_size if length == 1 else 2]"),
-        ("begins with beam_size copies of bos, so that hypotheses are alike", "[([bos], 0.0)]", "[([bos], 0.0)] * beam_size"),
-        ("stops at the first finished hypothesis", "if len(finished) == beam_size and finished[-1][1] >= cut[0][1]:", "if finished:"),
-        ("stops as soon as beam_size are finished, even if an active prefix is better", " and finished[-1][1] >= cut[0][1]", ""),
+        (
+            "extends each prefix by its best beam_size tokens alone, one of which may be eos",
+            "scores = log_probs(tokens)",
+            "scores = log_probs(tokens)\n            scores[scores.argsort()[:-beam_size]] = -99.0",
+        ),
+        (
+            "begins with beam_size copies of bos, so that hypotheses are alike",
+            "[([bos], 0.0)]",
+            "[([bos], 0.0)] * beam_size",
+        ),
+        (
+            "stops at the first finished hypothesis",
+            "if len(finished) == beam_size and finished[-1][1] >= cut[0][1]:",
+            "if finished:",
+        ),
+        (
+            "stops as soon as beam_size are finished, even if an active prefix is better",
+            " and finished[-1][1] >= cut[0][1]",
+            "",
+        ),
         ("adds probabilities instead of their logarithms", "log_probs(tokens)", "log_probs(tokens).exp()"),
         ("multiplies log-probabilities", "total + score)", "(total or -1.0) * -score)"),
         ("stops one token too early", "range(1, max_length + 1)", "range(1, max_length)"),
         ("goes on for one token too many", "range(1, max_length + 1)", "range(1, max_length + 2)"),
         ("keeps eos in the hypotheses", "(tokens[1:-1], total", "(tokens[1:], total"),
-        ("keeps bos in the hypotheses", "(tokens[1:-1], total", "(tokens[:-1], total", "(tokens[1:], total", "(tokens, total"),
-        ("ranks active prefixes by their lowest probabilities", "extensions.sort(key=lambda one: -one[1])", "extensions.sort(key=lambda one: one[1])"),
-        ("finishes only what ends in eos as the very best extension", "extensions[:beam_size] if tokens", "extensions[:1] if tokens"),
-        ("finishes all that ends in eos, however improbable", "extensions[:beam_size] if tokens", "extensions if tokens"),
+        (
+            "keeps bos in the hypotheses",
+            "(tokens[1:-1], total",
+            "(tokens[:-1], total",
+            "(tokens[1:], total",
+            "(tokens, total",
+        ),
+        (
+            "ranks active prefixes by their lowest probabilities",
+            "extensions.sort(key=lambda one: -one[1])",
+            "extensions.sort(key=lambda one: one[1])",
+        ),
+        (
+            "finishes only what ends in eos as the very best extension",
+            "extensions[:beam_size] if tokens",
+            "extensions[:1] if tokens",
+        ),
+        (
+            "finishes all that ends in eos, however improbable",
+            "extensions[:beam_size] if tokens",
+            "extensions if tokens",
+        ),
         ("drops prefixes that reach max_length", "return (finished + cut)[:beam_size]", "return finished or cut[:1]"),
-        ("multiplies by length^alpha instead of dividing", "tokens[1:-1], total / length**alpha)", "tokens[1:-1], total * length**alpha)", "tokens[1:], total / length**alpha)", "tokens[1:], total * length**alpha)"),
+        (
+            "multiplies by length^alpha instead of dividing",
+            "tokens[1:-1], total / length**alpha)",
+            "tokens[1:-1], total * length**alpha)",
+            "tokens[1:], total / length**alpha)",
+            "tokens[1:], total * length**alpha)",
+        ),
         ("hands over the last token alone", "log_probs(tokens)", "log_probs(tokens[-1:])"),
-        ("returns the best hypothesis without the others", "            return finished\n    return (finished + cut)[:beam_size]", "            return finished[:1]\n    return (finished + cut)[:1]"),
-        ("returns tokens without scores", "            return finished\n    return (finished + cut)[:beam_size]", "            return [tokens for tokens, _ in finished]\n    return [tokens for tokens, _ in (finished + cut)[:beam_size]]"),
+        (
+            "returns the best hypothesis without the others",
+            "            return finished\n    return (finished + cut)[:beam_size]",
+            "            return finished[:1]\n    return (finished + cut)[:1]",
+        ),
+        (
+            "returns tokens without scores",
+            "return finished\n",
+            "return [tokens for tokens, _ in finished]\n",
+            "return (finished + cut)[:beam_size]",
+            "return [tokens for tokens, _ in (finished + cut)[:beam_size]]",
+        ),
     ),
     differentiable=False,
 )

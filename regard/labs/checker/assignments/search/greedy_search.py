@@ -7,7 +7,12 @@ from torch import Tensor
 
 from regard.decode.greedy import GreedySearch
 from regard.labs.checker.assignment import Assignment, CheckedFunction, Draws, Inputs, Observation, Truth, edits
-from regard.labs.checker.assignments.language_model import NO_LOOPS, FunctionStepper, LogProbs, RandomLanguageModel
+from regard.labs.checker.assignments.search.language_model import (
+    NO_LOOPS,
+    FunctionStepper,
+    LogProbs,
+    RandomLanguageModel,
+)
 from regard.labs.checker.truths import equals_reference, returns
 
 SHORT, LONG, NO_END = "with a model that ends soon", "with a model that goes on", "where no end is ever likely"
@@ -28,7 +33,7 @@ def greedy_search(log_probs: Callable[[list[int]], Tensor], bos: int, eos: int, 
 def plain(log_probs: LogProbs, bos: int, eos: int, max_length: int) -> list[int]:
     """Written out, which known mistakes are edits of."""
     tokens = [bos]
-    for step in range(max_length):
+    for _ in range(max_length):
         scores = log_probs(tokens)
         best = int(scores.argmax())
         if best == eos:
@@ -71,7 +76,10 @@ def make_inputs(draw: Draws) -> dict[str, list[Inputs]]:
     return {
         SHORT: [{"log_probs": _Scripted([*s, EOS], 11), **common, "max_length": len(s) + 5} for s in sentences],
         LONG: [{"log_probs": model, **common, "max_length": 9} for model in random],
-        NO_END: [{"log_probs": _Endless(Draws(seed), 5), **common, "max_length": n} for seed, n in zip(seeds, (1, 3, 7), strict=False)],
+        NO_END: [
+            {"log_probs": _Endless(Draws(seed), 5), **common, "max_length": n}
+            for seed, n in zip(seeds, (1, 3, 7), strict=False)
+        ],
     }
 
 
@@ -115,9 +123,17 @@ GREEDY_SEARCH = Assignment(
     mistakes=edits(
         plain,
         ("keeps bos in the result", "return tokens[1:]", "return tokens"),
-        ("keeps eos in the result", "        if best == eos:\n            break\n        tokens.append(best)", "        tokens.append(best)\n        if best == eos:\n            break"),
+        (
+            "keeps eos in the result",
+            "        if best == eos:\n            break\n        tokens.append(best)",
+            "        tokens.append(best)\n        if best == eos:\n            break",
+        ),
         ("does not stop at eos", "if best == eos:", "if best == -1:"),
-        ("never chooses eos", "scores = log_probs(tokens)", "scores = log_probs(tokens)\n        scores[eos] = -torch.inf"),
+        (
+            "never chooses eos",
+            "scores = log_probs(tokens)",
+            "scores = log_probs(tokens)\n        scores[eos] = -torch.inf",
+        ),
         ("stops one token too early", "range(max_length)", "range(max_length - 1)"),
         ("goes on for one token too many", "range(max_length)", "range(max_length + 1)"),
         ("takes the least probable token", "scores.argmax()", "scores.argmin()"),
@@ -128,7 +144,11 @@ GREEDY_SEARCH = Assignment(
         ("hands over the tokens in reverse order", "log_probs(tokens)", "log_probs(tokens[::-1])"),
         ("decides all tokens after the first by the first", "log_probs(tokens)", "log_probs(tokens[:2])"),
         ("stops at bos instead of eos", "best == eos", "best == bos"),
-        ("never repeats the token before", "scores = log_probs(tokens)", "scores = log_probs(tokens)\n        scores[tokens[-1]] = -99.0"),
+        (
+            "never repeats the token before",
+            "scores = log_probs(tokens)",
+            "scores = log_probs(tokens)\n        scores[tokens[-1]] = -99.0",
+        ),
         ("returns the number of tokens", "return tokens[1:]", "return len(tokens) - 1"),
     ),
     differentiable=False,
