@@ -76,6 +76,7 @@ def reference_values(assignment: Assignment, seed: int) -> dict[Probe, Any]:
     return {probe: assignment.reference(**copy_inputs(inputs)) for probe, inputs in _probes(assignment, seed)}
 
 
+@functools.lru_cache(maxsize=512)
 def outcomes_of(assignment: Assignment, function: Function, seed: int) -> Outcomes:
     """The outcome of a function for all inputs."""
     right = reference_values(assignment, seed)

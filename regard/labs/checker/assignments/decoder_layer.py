@@ -176,7 +176,7 @@ def make_inputs(draw: Draws) -> dict[str, list[Inputs]]:
         inputs = {**states, "weights": weights, "heads": heads}
         source_mask = draw.mask(B, 1, 1, S)
         source_mask[0, 0, 0, -1] = False
-        both = {"attn_mask": masks.causal_mask(T), "source_mask": source_mask}
+        both = {"attn_mask": masks.causal_mask(T)[None, None], "source_mask": source_mask}
         kinds[POST].append(inputs)
         kinds[PRE].append({**inputs, "norm_first": True})
         kinds[MASKED] += [{**inputs, **both}, {**inputs, **both, "norm_first": True}]
@@ -190,8 +190,8 @@ def _silent(layer: CheckedFunction, x: Inputs) -> Many:
 
 def _prefix(layer: CheckedFunction, x: Inputs) -> Many:
     """With a causal mask, a token does not know the next one: step by step is as all at once."""
-    mask = masks.causal_mask(x["x"].shape[1])
-    first = layer(**{**x, "x": x["x"][:, :-1], "attn_mask": mask[:-1, :-1]})
+    mask = masks.causal_mask(x["x"].shape[1])[None, None]
+    first = layer(**{**x, "x": x["x"][:, :-1], "attn_mask": mask[..., :-1, :-1]})
     return [Observation(layer(**{**x, "attn_mask": mask})[:, :-1], first, "all tokens but the last")]
 
 

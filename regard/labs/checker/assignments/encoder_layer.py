@@ -196,7 +196,7 @@ def _order(layer: CheckedFunction, x: Inputs) -> Many:
 
 def _self_alone(layer: CheckedFunction, x: Inputs) -> Many:
     T = x["x"].shape[1]
-    masked = layer(**{**x, "attn_mask": torch.eye(T, dtype=torch.bool)})
+    masked = layer(**{**x, "attn_mask": torch.eye(T, dtype=torch.bool)[None, None]})
     return [Observation(masked[:, :1], layer(**{**x, "x": x["x"][:, :1]}), "the first token")]
 
 

@@ -183,8 +183,8 @@ def _rows_alone(attend: CheckedFunction, x: Inputs) -> Many:
 
 
 def _hidden_keys(attend: CheckedFunction, x: Inputs) -> Many:
-    mask = torch.ones(x["source"].shape[1], dtype=torch.bool)
-    mask[-1] = False
+    mask = torch.ones(1, 1, 1, x["source"].shape[1], dtype=torch.bool)
+    mask[..., -1] = False
     shorter = {**x, "source": x["source"][:, :-1]}
     return [Observation(attend(**x, attn_mask=mask), attend(**shorter), "result")]
 
