@@ -1,0 +1,1 @@
+"""Searches, and the small language models that they are checked with."""

@@ -1,0 +1,1 @@
+"""A process for each function of a student, with limits, and one that forks them."""
