@@ -10,7 +10,7 @@ from pathlib import Path
 from regard.errors import LabError
 from regard.labs.header import LabHeader, read_header
 
-THEMES = ("equation", "order", "lengths", "distance", "depth", "numbers", "meaning", "raw_text")
+THEMES = ("equation", "heads", "order", "lengths", "distance", "depth", "numbers", "meaning", "raw_text")
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,7 @@ def read_header(path: Path) -> LabHeader:
     arguments = definitions["run"].args
     parameters = tuple(one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
     knobs = {name: value for name, value in values.items() if name not in (*TEXTS, "CLAIMS", "TURN")}
-    return LabHeader(
-        path, title, claim, source, predict, change, claims, turn, functions, parameters, knobs
-    )
+    return LabHeader(path, title, claim, source, predict, change, claims, turn, functions, parameters, knobs)
 
 
 def parse_source(path: Path) -> ast.Module:

@@ -12,5 +12,4 @@ LABS = (
     "parallel_and_autoregressive_decoding",
     "quadratic_attention_cost",
     "attention_rnn_convolution_speed",
-    "learned_positions_cost",
 )

@@ -12,6 +12,7 @@ LABS = (
     "sinusoidal_position_encoding",
     "sinusoidal_dot_product_distance",
     "learned_position_parameters",
+    "positions_added_or_in_attention",
     "position_cross_terms",
     "relative_bias_vs_concatenation",
     "relative_bias_causal_parameters",

@@ -155,7 +155,10 @@ def decoder_layer_by_a_loop(x, source, weights, heads, attn_mask=None, source_ma
         weights,
         norm_first,
         ("self_attn", lambda h: multi_head_attention_by_pytorch(h, h, own, heads, _expand(attn_mask, h, h))),
-        ("cross_attn", lambda h: multi_head_attention_by_pytorch(h, source, cross, heads, _expand(source_mask, h, source))),
+        (
+            "cross_attn",
+            lambda h: multi_head_attention_by_pytorch(h, source, cross, heads, _expand(source_mask, h, source)),
+        ),
         ("feed_forward", _feed_forward(weights)),
     )
 

@@ -57,7 +57,9 @@ def test_there_are_enough_functions_and_mistakes():
 
 
 def test_a_mistake_that_is_none_is_a_fault_of_the_checker():
-    harmless = dataclasses.replace(LAYER_NORM, mistakes=(*LAYER_NORM.mistakes, Mistake("is right", LAYER_NORM.reference)))
+    harmless = dataclasses.replace(
+        LAYER_NORM, mistakes=(*LAYER_NORM.mistakes, Mistake("is right", LAYER_NORM.reference))
+    )
     assert "missed: is right" in faults(harmless, 1)
 
 
@@ -92,7 +94,9 @@ def test_two_mistakes_are_named_each_where_it_shows():
 
 
 def test_an_unknown_mistake_is_caught_without_a_name():
-    result = judge(ATTEND, lambda q, k, v, attn_mask=None, bias=None: tuple(1.01 * x for x in plain(q, k, v, attn_mask, bias)))
+    result = judge(
+        ATTEND, lambda q, k, v, attn_mask=None, bias=None: tuple(1.01 * x for x in plain(q, k, v, attn_mask, bias))
+    )
     assert result.failed[0] == "the weights of each query sum to 1"
     assert result.mistake == ""
 

@@ -112,7 +112,9 @@ def test_what_is_printed_is_shown_in_part(server, tmp_path):
 
 
 def test_regard_may_be_allowed(tmp_path):
-    path = write(tmp_path, "from regard.model.masks import causal_mask as ours\ndef causal_mask(*a, **k): return ours(*a, **k)")
+    path = write(
+        tmp_path, "from regard.model.masks import causal_mask as ours\ndef causal_mask(*a, **k): return ours(*a, **k)"
+    )
     with pytest.raises(LabError, match="line 1: it imports regard"):
         checker.check_file(path)
     (result,) = checker.check_file(path, allow_regard=True)

@@ -5,5 +5,4 @@ EXPECTED: dict[str, tuple[str, str]] = {
     "parallel_and_autoregressive_decoding": ("holds partly", "fast"),
     "quadratic_attention_cost": ("holds partly", "fast"),
     "attention_rnn_convolution_speed": ("holds partly", "fast"),
-    "learned_positions_cost": ("holds partly", "fast"),
 }

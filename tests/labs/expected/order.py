@@ -5,6 +5,7 @@ EXPECTED = {
     "sinusoidal_position_encoding": ("holds", "fast"),
     "sinusoidal_dot_product_distance": ("holds partly", "fast"),
     "learned_position_parameters": ("holds partly", "fast"),
+    "positions_added_or_in_attention": ("holds partly", "fast"),
     "position_cross_terms": ("holds partly", "fast"),
     "relative_bias_vs_concatenation": ("holds partly", "fast"),
     "relative_bias_causal_parameters": ("holds partly", "fast"),
