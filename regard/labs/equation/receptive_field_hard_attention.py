@@ -45,7 +45,7 @@ def plant(layers: int) -> dict[str, Change]:
     for n in range(layers):
         targets = torch.arange(TOKENS) - torch.arange(1, HEADS + 1)[:, None] * (HEADS + 1) ** n  # (H, T)
         scores = F.one_hot(targets.clamp(min=0), TOKENS).double()[None]  # (1, H, T, T)
-        changes[f"encoder.layers.{n}.self_attn.scores"] = lambda _, scores=scores: scores
+        changes[f"encoder.layers.{n}.self_attn.scores"] = scores.expand_as
     return changes
 
 
