@@ -93,7 +93,7 @@ class Lab:
 
 
 def load_lab(path: Path, settings: Mapping[str, str] | None = None) -> Lab:
-    """The lab of this file, with these knobs. Every call runs the file anew, so that no knob stays turned."""
+    """The lab of this file, with these knobs. Every call runs the file again, so that no knob stays turned."""
     header = read_header(path)
     name = f"{MODULE_PREFIX}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
