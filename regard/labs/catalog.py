@@ -49,7 +49,7 @@ def find_lab(name: str) -> Path:
 
 
 def read_folder(folder: Path) -> Theme:
-    """The labs of a folder of the user as a theme, in the order of their names."""
+    """The labs of a user's own folder as a theme, in the order of their names."""
     labs = tuple(read_header(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py")
     if not labs:
         raise LabError(f"there is no lab in {folder}: it has no file of Python")

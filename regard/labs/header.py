@@ -1,4 +1,4 @@
-"""What a lab's file says about itself, read without running it: fast, and safe with a file of others."""
+"""What a lab's file says about itself, read without running it: fast, and safe with a file of another author."""
 
 import ast
 from dataclasses import dataclass, field

@@ -11,7 +11,7 @@ Measured = TypeVar("Measured")
 def over(seeds: Iterable[int], measure: Callable[[], Measured]) -> list[Measured]:
     """What `measure` returns for each seed.
 
-    The generator starts anew for every seed and is as before afterwards, so that two arms of a comparison draw the same
+    The generator starts again for each seed and is as before afterwards, so that two arms of a comparison draw the same
     numbers, and no measurement depends on what was measured before.
     """
     results = []

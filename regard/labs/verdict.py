@@ -29,9 +29,9 @@ SIGNS = {
 
 def combine_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on a claim from those on its parts."""
-    found = set(verdicts)
-    if len(found) == 1:
-        return found.pop()
-    if Verdict.HOLDS in found:
+    distinct = set(verdicts)
+    if len(distinct) == 1:
+        return distinct.pop()
+    if Verdict.HOLDS in distinct:
         return Verdict.HOLDS_PARTLY
-    return Verdict.UNDECIDED if Verdict.UNDECIDED in found else Verdict.DOES_NOT_HOLD
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in distinct else Verdict.DOES_NOT_HOLD

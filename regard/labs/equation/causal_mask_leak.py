@@ -45,16 +45,15 @@ def measure(causal_mask: Mask) -> tuple[list[float], float]:
 def run(seeds: Sequence[int], causal_mask: Mask = causal_mask) -> Finding:
     measured = over(seeds, lambda: measure(causal_mask))
     changes = [change for change, _ in measured]
-    rows = [
-        {"token": str(n + 1), "change of its state": sum(change[n] for change in changes) / len(changes)}
-        for n in range(TOKENS)
-    ]
     return Finding(
         [
             Exact("the largest change of a state before the replaced tokens", [max(c[:CHANGED]) for c in changes], 0),
             Exact("the difference between one masked pass and step by step with a cache", [one for _, one in measured]),
         ],
-        Table.from_rows(rows),
+        Table.from_rows(
+            {"token": str(n + 1), "change of its state": sum(change[n] for change in changes) / len(changes)}
+            for n in range(TOKENS)
+        ),
         # else the states would not depend on tokens at all
         [Need("the smallest change of a state from there on", [min(change[CHANGED:]) for change in changes], 0.01)],
     )

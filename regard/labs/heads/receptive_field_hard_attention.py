@@ -11,7 +11,7 @@ from regard.config import ModelConfig, PositionsConfig
 from regard.labs.effects import Effect, Exact
 from regard.labs.finding import Finding
 from regard.labs.seeds import over
-from regard.model.attention import Normalizer, attend, masked_softmax
+from regard.model.attention import AttentionFunction, Normalizer, attend, masked_softmax
 from regard.model.build import ATTENDS, build_encoder, use_parts
 from regard.model.modules import evaluation_mode
 from regard.model.single_stack import EncoderOnly
@@ -28,12 +28,14 @@ CHANGE = "HEADS=1: why is the bound nearly attained with one head?"
 TURN = {"HEADS": (1, 2, 4)}
 
 TOKENS, HEADS, LAYERS, REPLACED = 243, 4, 3, 23
-NO_POSITIONS, Change = PositionsConfig(kind="none"), Callable[[Tensor], Tensor]
+NO_POSITIONS = PositionsConfig(kind="none")
+Change = Callable[[Tensor], Tensor]
 
 
 def build_random(hard_attention: Normalizer, layers: int) -> EncoderOnly:
     config = ModelConfig(dim=32, heads=HEADS, layers=layers, ffn=32, attention="argmax", positions=NO_POSITIONS)
-    with use_parts(ATTENDS, argmax=partial(attend, normalizer=hard_attention)):
+    attention: AttentionFunction = partial(attend, normalizer=hard_attention)
+    with use_parts(ATTENDS, argmax=attention):
         return build_encoder(config, TOKENS + 2, pad=0).double()
 
 
@@ -41,10 +43,9 @@ def plant(layers: int) -> dict[str, Change]:
     """Head h of layer l looks h · (k + 1)ˡ tokens back: the digits of a distance in base k + 1."""
     changes: dict[str, Change] = {}
     for n in range(layers):
-        distances = torch.arange(1, HEADS + 1)[:, None] * (HEADS + 1) ** n  # (H, 1)
-        targets = (torch.arange(TOKENS) - distances).clamp(min=0)  # (H, T)
-        scores = F.one_hot(targets, TOKENS).double()[None]  # (1, H, T, T)
-        changes[f"encoder.layers.{n}.self_attn.scores"] = lambda _, scores=scores: scores
+        targets = torch.arange(TOKENS) - torch.arange(1, HEADS + 1)[:, None] * (HEADS + 1) ** n  # (H, T)
+        scores = F.one_hot(targets.clamp(min=0), TOKENS).double()[None]  # (1, H, T, T)
+        changes[f"encoder.layers.{n}.self_attn.scores"] = scores.expand_as
     return changes
 
 
@@ -71,8 +72,7 @@ def measure(hard_attention: Normalizer) -> tuple[list[int], list[int], float]:
 
 def run(seeds: Sequence[int], hard_attention: Normalizer = hard_attention) -> Finding:
     random, planted, moved = zip(*over(seeds, lambda: measure(hard_attention)), strict=True)
-    bounds = [(HEADS + 1) ** (n + 1) for n in range(LAYERS)]
-    full = bounds[-1]
+    *_, full = bounds = [(HEADS + 1) ** (n + 1) for n in range(LAYERS)]
     return Finding(
         [
             # 0.05: what is said to be seen is seen but for a twentieth

@@ -12,7 +12,7 @@ from regard.data.toy_tasks import marked_symbols
 from regard.labs.effects import Effect
 from regard.labs.finding import Finding, Need
 from regard.labs.seeds import over
-from regard.model.attention import Normalizer, attend, masked_softmax
+from regard.model.attention import AttentionFunction, Normalizer, attend, masked_softmax
 from regard.model.build import ATTENDS, build_encoder, use_parts
 from regard.model.variants import hard_attention
 from regard.report.pictures import BarPicture, Picture
@@ -36,7 +36,8 @@ def accuracy(masked_softmax: Normalizer, dim: int, heads: int) -> float:
     config = ModelConfig(
         dim=dim, heads=heads, layers=1, ffn=2 * dim, dropout=0.0, positions=PositionsConfig(kind="none")
     )
-    with use_parts(ATTENDS, softmax=partial(attend, normalizer=masked_softmax)):
+    attention: AttentionFunction = partial(attend, normalizer=masked_softmax)
+    with use_parts(ATTENDS, softmax=attention):
         model = build_encoder(config, 2 * SYMBOLS + 1, pad=0, num_labels=SYMBOLS)
 
     def logits(rows: int) -> tuple[Tensor, Tensor]:

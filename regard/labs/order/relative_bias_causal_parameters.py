@@ -1,6 +1,7 @@
 """In a decoder, half of the biases never learn."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -52,7 +53,7 @@ def clipping_errors() -> tuple[float, float]:
 
 
 def run(seeds: Sequence[int], causal_mask: Mask = causal_mask) -> Finding:
-    decoder, encoder = (over(seeds, lambda mask=mask: gradients(mask)) for mask in (causal_mask, attend_to_all))
+    decoder, encoder = (over(seeds, partial(gradients, mask)) for mask in (causal_mask, attend_to_all))
     counts, differences = zip(*over(seeds, clipping_errors), strict=True)
     return Finding(
         [
