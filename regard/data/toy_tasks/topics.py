@@ -23,7 +23,7 @@ class TopicWords:
         return 4 + 2 * self.topical + self.neutral
 
 
-def topic_texts(rows: int, length: int, words: TopicWords = TopicWords(), topical: float = 0.4) -> ToyBatch:
+def topic_texts(rows: int, length: int, words: TopicWords = TopicWords(), topical: float = 0.7) -> ToyBatch:
     """Texts with the topic as their label: (B, T), (B,). Each token is of the topic with a probability of `topical`."""
     labels = torch.randint(2, (rows,))
     shape = (rows, length)
