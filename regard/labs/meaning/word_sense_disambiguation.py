@@ -30,10 +30,10 @@ TURN = {"MASK_STEPS": (25, 50, 100, 200, 400)}
 
 WIDTH, LENGTH, STEPS, MASK_STEPS, TEXTS, LAYERS = 32, 10, 100, 200, 60, 1
 WORDS, NO_POSITIONS = TopicWords(topical=24, neutral=4), PositionsConfig(kind="none")
+JUDGED = ["trained to name the sense", "trained to repeat each word"]
 
 
-def sense_loss(model: EncoderOnly) -> Tensor:
-    """What a translation asks: one of two words for the pseudoword, by its sense."""
+def sense_loss(model: EncoderOnly) -> Tensor:  # what a translation asks: one of two words, by the sense
     (ids, senses), positions = pseudowords(32, LENGTH, WORDS)
     return F.cross_entropy(model.output(model(ids)[torch.arange(32), positions]), 4 + WORDS.topical * senses)
 
@@ -83,8 +83,8 @@ def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
     measured = over(seeds, lambda: measure(attend))
     values = {name: [one[name] for one in measured] for name in measured[0]}
     parts = [
-        # 0.3: four of five pairs are ordered by their sense; 0.05: more than rounding
-        *(Effect(f"{name}: same sense closer, above chance", values[name], least=0.3) for name in TRAININGS),
+        # 0.3: four of five pairs; 0.05: more than rounding. Masks, which differ from seed to seed, are only drawn.
+        *(Effect(f"{name}: same sense closer, above chance", values[name], least=0.3) for name in JUDGED),
         Effect("untrained: the change of the vector between texts, of its length", values["change"], least=0.05),
     ]
     means = {name: 0.5 + fmean(values[name]) for name in ("static", "untrained", *TRAININGS)}
