@@ -23,9 +23,9 @@ class TopicWords:
         return 4 + 2 * self.topical + self.neutral
 
 
-def topic_texts(rows: int, length: int, words: TopicWords = TopicWords(), topical: float = 0.4) -> ToyBatch:
+def topic_texts(rows: int, length: int, words: TopicWords = TopicWords(), topical: float = 0.7) -> ToyBatch:
     """Texts with the topic as their label: (B, T), (B,). Each token is of the topic with a probability of `topical`."""
-    labels = torch.randint(2, (rows,))
+    labels = torch.randperm(rows) % 2  # as many of each: a few texts of one topic alone teach nothing
     shape = (rows, length)
     of_topic = 4 + torch.randint(words.topical, shape) + words.topical * labels[:, None]
     neutral = 4 + 2 * words.topical + torch.randint(words.neutral, shape)

@@ -51,7 +51,7 @@ def measure(layers: int, explain: Explanation) -> tuple[float, float, float]:
 
 def run(seeds: Sequence[int], mean_attention: Explanation = mean_attention) -> Finding:
     measured = {depth: over(seeds, partial(measure, depth, mean_attention)) for depth in DEPTHS}
-    parts, rows, agreements = [], [], []
+    parts, rows, agreements = list[Effect](), list[dict[str, str | float]](), list[list[float]]()
     for depth, values in measured.items():
         name = f"{depth} layer{'s' * (depth > 1)}"
         charged, agrees, _ = (list(column) for column in zip(*values, strict=True))

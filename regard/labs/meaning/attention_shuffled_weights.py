@@ -25,7 +25,7 @@ PREDICT = "Two trainings give the same answers. In which share of texts do they 
 CHANGE = "LAYERS=1: are the heat maps of shallower models more alike?"
 TURN = {"LAYERS": (1, 2)}
 
-WIDTH, LENGTH, STEPS, LAYERS, TEXTS, SEEDS = 32, 10, 250, 2, 256, 5
+WIDTH, LENGTH, STEPS, LAYERS, TEXTS, SEEDS = 32, 10, 200, 2, 256, 9
 WORDS = SentimentWords()
 
 Train = Callable[[], EncoderOnly]

@@ -48,7 +48,7 @@ TASKS = {"the symbol before": lambda: n_back(32, LENGTH, SYMBOLS, 1), "the marke
 
 def measure(task: Callable[[], ToyBatch], terms_of: Decompose) -> tuple[float, float, float]:
     """The share of positions alone in the scores; by how much the terms miss the scores; accuracy."""
-    size = {"dim": WIDTH, "ffn": WIDTH, "layers": 1, "heads": 1, "dropout": 0.0}
+    size: dict[str, Any] = {"dim": WIDTH, "ffn": WIDTH, "layers": 1, "heads": 1, "dropout": 0.0}
     config = ModelConfig(architecture="decoder", positions=PositionsConfig(kind=SCHEME), **size)
     model = build_decoder(config, 2 * SYMBOLS + 1, 0)
 
@@ -59,7 +59,7 @@ def measure(task: Callable[[], ToyBatch], terms_of: Decompose) -> tuple[float, f
     train_toy(model, loss, STEPS, learning_rate=1e-2)
     ids, targets = task()
     right = (model.output(model(ids)).argmax(dim=-1) == targets)[targets != toy_tasks.IGNORED]
-    shares, misses, model = [], [], model.double()
+    shares, misses, model = list[float](), list[float](), model.double()
     for row in ids[:TEXTS].tolist():
         trace = trace_forward(model, build_single_stack_example(tokens_from_ids(row), causal=True))
         attn = trace.of_kind("decoder")[0]

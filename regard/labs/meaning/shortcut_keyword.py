@@ -63,13 +63,18 @@ def run(seeds: Sequence[int], mean_attention: Explanation = mean_attention) -> F
     attention, erasure, turned = ([one[n] for one in measured] for n in range(3))
     # 0.5: in most texts the keyword is what a reader of the heat map sees first
     parts = [Effect("how often the keyword gets the most attention", attention, least=0.5, grain=1 / TEXTS)]
-    rows = [
-        {"found by": "attention", "share of texts": fmean(attention)},
-        {"found by": "erasure", "share of texts": fmean(erasure)},
-        {"found by": "chance", "share of texts": 1 / (LENGTH - 1)},
-    ]
     needs = [Need("how often another keyword turns the answer", turned, least=0.8)]
-    return Finding(parts, Table.from_rows(rows), needs)
+    return Finding(
+        parts,
+        Table.from_rows(
+            [
+                {"found by": "attention", "share of texts": fmean(attention)},
+                {"found by": "erasure", "share of texts": fmean(erasure)},
+                {"found by": "chance", "share of texts": 1 / (LENGTH - 1)},
+            ]
+        ),
+        needs,
+    )
 
 
 def draw(finding: Finding) -> Picture:

@@ -56,8 +56,9 @@ def run(seeds: Sequence[int], sentences: tuple[str, ...] = (), score_with_pads: 
     values = {how: [one[how] for one in measured] for how in measured[0]}
     # 10: what is not taken for a model that has learned something
     parts = [Effect(f"the accuracy (%) without one right word, {how}", v, most=10) for how, v in values.items()]
-    rows = ({"sentences": how, "accuracy (%)": sum(v) / len(v)} for how, v in values.items())
-    return Finding(parts, Table.from_rows(rows))
+    return Finding(
+        parts, Table.from_rows({"sentences": how, "accuracy (%)": sum(v) / len(v)} for how, v in values.items())
+    )
 
 
 def draw(finding: Finding) -> Picture:

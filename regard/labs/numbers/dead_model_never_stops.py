@@ -80,8 +80,9 @@ def run(seeds: Sequence[int], pads_counted: bool = True) -> Finding:
     values = {name: over(seeds, partial(computed_tokens, pads_counted, limits)) for name, limits in ways.items()}
     # 2: twice the time is more than sentences of other lengths explain
     parts = [Effect("computed tokens for each token of the references", values["the limit alone"], least=2)]
-    rows = ({"stopped by": name, "tokens per token": fmean(v)} for name, v in values.items())
-    return Finding(parts, Table.from_rows(rows))
+    return Finding(
+        parts, Table.from_rows({"stopped by": name, "tokens per token": fmean(v)} for name, v in values.items())
+    )
 
 
 def draw(finding: Finding) -> Picture:

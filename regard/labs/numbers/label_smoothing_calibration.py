@@ -64,12 +64,14 @@ def run(seeds: Sequence[int], TokenLoss: LossFactory = TokenLoss) -> Finding:
     left = [after / before for before, after in zip(without, most, strict=True)]
     # 0.8: a fifth less is a change that a reader of a reliability curve sees
     parts = [Effect(f"the share of the calibration error that a smoothing of {SMOOTHINGS[-1]} leaves", left, most=0.8)]
-    rows = (
-        {"label smoothing": smoothing, "%": fmean(one[n] for one in rows), "what": what}
-        for n, what in enumerate(("calibration error", "accuracy"))
-        for smoothing, rows in measured.items()
+    return Finding(
+        parts,
+        Table.from_rows(
+            {"label smoothing": smoothing, "%": fmean(one[n] for one in rows), "what": what}
+            for n, what in enumerate(("calibration error", "accuracy"))
+            for smoothing, rows in measured.items()
+        ),
     )
-    return Finding(parts, Table.from_rows(rows))
 
 
 def draw(finding: Finding) -> Picture:

@@ -65,12 +65,14 @@ def run(
         Effect(f"the mean of sentence BLEU minus BLEU, {case}", [one[n][0] - one[n][1] for one in measured], most=1)
         for n, case in enumerate(cases)
     ]
-    rows = (
-        {"translations": case, "what": what, "BLEU": fmean(one[n][m] for one in measured)}
-        for n, case in enumerate(cases)
-        for m, what in enumerate(("mean over sentences", "of the corpus"))
+    return Finding(
+        parts,
+        Table.from_rows(
+            {"translations": case, "what": what, "BLEU": fmean(one[n][m] for one in measured)}
+            for n, case in enumerate(cases)
+            for m, what in enumerate(("mean over sentences", "of the corpus"))
+        ),
     )
-    return Finding(parts, Table.from_rows(rows))
 
 
 def draw(finding: Finding) -> Picture:

@@ -57,16 +57,18 @@ def read_report(suspects: Sequence[str], padding: float) -> Finding:
         # 50: "most words"
         Effect("the accuracy of the other sets on dev, in % of words,", words, least=50, grain=0.01),
     ]
-    rows = (
-        {"set": name, "accuracy (%)": round(value), "on": where}
-        for name, one in REPORT.items()
-        for where, value in (
-            ("training text", one.train_accuracy),
-            ("dev", one.dev_accuracy),
-            ("dev, words alone", words_alone(one.dev_accuracy, padding)),
-        )
+    return Finding(
+        parts,
+        Table.from_rows(
+            {"set": name, "accuracy (%)": round(value), "on": where}
+            for name, one in REPORT.items()
+            for where, value in (
+                ("training text", one.train_accuracy),
+                ("dev", one.dev_accuracy),
+                ("dev, words alone", words_alone(one.dev_accuracy, padding)),
+            )
+        ),
     )
-    return Finding(parts, Table.from_rows(rows))
 
 
 def run(seeds: Sequence[int]) -> Finding:
