@@ -15,6 +15,7 @@ from regard.labs.rows import accuracy_row
 from regard.labs.seeds import over
 from regard.model.build import NORMS, build_decoder, use_parts
 from regard.model.layers import LayerNorm
+from regard.model.single_stack import DecoderOnly
 from regard.report.pictures import BarPicture, Picture
 from regard.report.table import Table
 from regard.training.toy import answer, measure_accuracy, train_on_task
@@ -27,23 +28,31 @@ CHANGE = "LAYERS=2: does a shallow stack need norms? LAYERS=16: and a deeper one
 TURN = {"LAYERS": (2, 4, 8)}
 
 LAYERS, STEPS, WIDTH, LENGTH, SYMBOLS, SEEDS = 8, 80, 32, 8, 8, 3
-TEXTS = 256
+TEXTS, MODELS = 256, 8
 
 MakeNorm = Callable[[int, float], nn.Module]
 
 
-def learn(make_norm: MakeNorm) -> tuple[float, float]:
-    """The power of ten of the first layer's gradient before training, and the accuracy afterwards."""
+def make_model(make_norm: MakeNorm) -> DecoderOnly:
     with use_parts(NORMS, layer=make_norm):
         positions = PositionsConfig(kind="rotary")
         c = ModelConfig(dim=WIDTH, layers=LAYERS, heads=2, ffn=2 * WIDTH, dropout=0.0, positions=positions)
-        model = build_decoder(c, 2 * SYMBOLS + 1, pad=0, num_labels=SYMBOLS)
+        return build_decoder(c, 2 * SYMBOLS + 1, pad=0, num_labels=SYMBOLS)
+
+
+def first_gradient(model: DecoderOnly) -> float:
+    """The power of ten of the first layer's gradient."""
     batch = marked_symbols(64, LENGTH, SYMBOLS)
     F.cross_entropy(answer(model, batch).flatten(0, 1), batch.targets.flatten()).backward()
     first = model.decoder.layers[0].get_parameter("self_attn.v_proj.weight").grad
     assert first is not None
-    power = math.log10(first.norm().item())
-    model.zero_grad()
+    return math.log10(first.norm().item())
+
+
+def learn(make_norm: MakeNorm) -> tuple[float, float]:
+    """The power of ten of the first layer's gradient before training, mean of some models, and the accuracy of one."""
+    power = sum(first_gradient(make_model(make_norm)) for _ in range(MODELS)) / MODELS
+    model = make_model(make_norm)
     train_on_task(model, lambda: marked_symbols(16, LENGTH, SYMBOLS), STEPS, learning_rate=5e-3)
     return power, measure_accuracy(model, marked_symbols(TEXTS, LENGTH, SYMBOLS))
 

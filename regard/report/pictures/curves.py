@@ -114,8 +114,8 @@ class CurvePicture:
         import altair as alt
 
         if "x" not in self.log:
-            steps = {"tickMinStep": 1} if all(float(point["x"]).is_integer() for point in points) else {}
-            return alt.Axis(grid=False, **steps)
+            counts = all(float(point["x"]).is_integer() for point in points)
+            return alt.Axis(grid=False, tickMinStep=1 if counts else alt.Undefined)
         return alt.Axis(grid=False, values=sorted({point["x"] for point in points}), format="~g")
 
     def _place(self, axis: str, value: float, ends: tuple[float, float], cells: int) -> int:
