@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from regard.config import ModelConfig
 from regard.labs.effects import Effect
@@ -13,8 +13,9 @@ from regard.labs.finding import Finding
 from regard.labs.rows import mean_row
 from regard.labs.seeds import over
 from regard.model.build import RESIDUALS, build_encoder, use_parts
-from regard.model.layers import PreNorm, Residual, Sublayer
+from regard.model.layers import PreNorm, Residual
 from regard.model.taps import record
+from regard.model.variants import NoResidual
 from regard.report.pictures import CurvePicture, Picture
 from regard.report.table import Table
 
@@ -35,13 +36,6 @@ SHARES: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 MakeResidual = Callable[[nn.Module, float], Residual]
-
-
-class NoResidual(PreNorm):
-    """f(norm(x)): the input is not added."""
-
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return sublayer(self.before(x))
 
 
 def measure(residual: MakeResidual) -> tuple[list[float], list[float]]:

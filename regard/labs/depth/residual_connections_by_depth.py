@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from torch import Tensor, nn
+from torch import nn
 
 from regard.config import ModelConfig, PositionsConfig
 from regard.data.toy_tasks import marked_symbols
@@ -12,7 +12,8 @@ from regard.labs.finding import Finding, Need
 from regard.labs.rows import accuracy_row
 from regard.labs.seeds import over
 from regard.model.build import RESIDUALS, build_decoder, use_parts
-from regard.model.layers import PreNorm, Residual, Sublayer
+from regard.model.layers import PreNorm, Residual
+from regard.model.variants import NoResidual
 from regard.report.pictures import CurvePicture, Picture
 from regard.report.table import Table
 from regard.training.toy import measure_accuracy, train_on_task
@@ -29,13 +30,6 @@ STEPS, WIDTH, LENGTH, SYMBOLS, SEEDS = 100, 32, 8, 8, 3
 TEXTS = 256
 
 MakeResidual = Callable[[nn.Module, float], Residual]
-
-
-class NoResidual(PreNorm):
-    """f(norm(x)): the input is not added."""
-
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return sublayer(self.before(x))
 
 
 def learn(residual: MakeResidual, layers: int) -> float:

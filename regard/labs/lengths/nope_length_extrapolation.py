@@ -49,7 +49,7 @@ def run(seeds: Sequence[int], positions: str = "none") -> Finding:
     """`positions`: the scheme that the claim is about."""
     accuracies = {scheme: list(zip(*over(seeds, partial(learn, scheme)), strict=True)) for scheme in SCHEMES}
     longest, grain, farthest = LENGTHS[-1], 1 / (ROWS * BATCHES), accuracies[positions][-1]
-    gain = [mine - other for mine, other in zip(farthest, accuracies["rotary"][-1], strict=True)]
+    gain = [one - other for one, other in zip(farthest, accuracies["rotary"][-1], strict=True)]
     return Finding(
         [
             # 0.85: of what it has learned, nearly all; 0.1: more than a few texts

@@ -28,7 +28,7 @@ TURN = {"BACK": (1, 2, 3)}
 LENGTHS = (16, 64, 256)  # the first one is that of the training
 STEPS, WIDTH, SYMBOLS, BACK, MAX_RELATIVE = 150, 32, 8, 2, 4
 TEXTS, LAST = 32, 8
-"""What is asked: the last tokens of each of so many texts."""
+"""What is asked: the last tokens of each of TEXTS texts."""
 
 Slopes = Callable[[int], Sequence[float]]
 
