@@ -29,7 +29,7 @@ def count_operations() -> Iterator[OperationCount]:
 
 class _Counter(TorchDispatchMode):
     def __init__(self, count: OperationCount):
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.count = count
 
     def __torch_dispatch__(

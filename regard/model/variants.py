@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.model.layers import PreNorm, Sublayer
 from regard.model.transformer import NoTokenTypes
 
 
@@ -17,6 +18,13 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.weight.shape, self.weight, self.epsilon)
+
+
+class NoResidual(PreNorm):
+    """f(norm(x)): the input is not added."""
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        return sublayer(self.before(x))
 
 
 def gelu_tanh(x: Tensor) -> Tensor:

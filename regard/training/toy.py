@@ -68,5 +68,5 @@ def measure_accuracy(model: nn.Module, batch: ToyBatch) -> float:
 def answer(model: nn.Module, batch: ToyBatch) -> Tensor:
     """The logits (B, N, V) of the last N tokens, where N targets of each text are asked for."""
     states: Tensor = model(batch.ids)
-    logits: Tensor = model.output(states[:, -batch.targets.shape[1] :])
+    logits: Tensor = model.get_submodule("output")(states[:, -batch.targets.shape[1] :])
     return logits

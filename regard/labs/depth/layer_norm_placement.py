@@ -41,11 +41,11 @@ def measure(residual: type[Residual]) -> tuple[list[float], list[float]]:
     class WatchedResidual(residual):  # type: ignore[misc, valid-type]
         def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
             self.x = x
-            return super().forward(x, sublayer)  # type: ignore[no-any-return]
+            return super().forward(x, sublayer)
 
         def after(self, x: Tensor) -> Tensor:
             added.append(x - self.x)
-            return super().after(x)  # type: ignore[no-any-return]
+            return super().after(x)
 
     with use_parts(RESIDUALS, pre=WatchedResidual):
         c = ModelConfig(dim=WIDTH, layers=LAYERS, heads=2, ffn=2 * WIDTH, dropout=0.0)

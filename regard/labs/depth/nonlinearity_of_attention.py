@@ -55,7 +55,10 @@ def miss(make_layer: Callable[[], Layer]) -> float:
 
 
 def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
-    makers = {"attention": partial(make_attention, attend), "feed-forward": make_feed_forward}
+    makers: dict[str, Callable[[], Layer]] = {
+        "attention": partial(make_attention, attend),
+        "feed-forward": make_feed_forward,
+    }
     misses = {name: over(seeds, partial(miss, make)) for name, make in makers.items()}
     return Finding(
         # 0.01: what is linear but for rounding is far below, and what differs by more is not linear

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import nn
 
 from regard.config import ModelConfig
 from regard.labs.effects import Effect
@@ -13,8 +13,9 @@ from regard.labs.finding import Finding
 from regard.labs.rows import mean_row
 from regard.labs.seeds import over
 from regard.model.build import RESIDUALS, build_encoder, use_parts
-from regard.model.layers import PreNorm, Residual, Sublayer
+from regard.model.layers import PreNorm, Residual
 from regard.model.taps import record
+from regard.model.variants import NoResidual
 from regard.report.pictures import CurvePicture, Picture
 from regard.report.table import Table
 
@@ -34,15 +35,10 @@ SHARES: dict[str, Callable[[Sequence[float]], float]] = {
     "gradient": lambda row: row[-1],  # that of the last layer
 }
 
-
-class NoResidual(PreNorm):
-    """f(norm(x)): the input is not added."""
-
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return sublayer(self.before(x))
+MakeResidual = Callable[[nn.Module, float], Residual]
 
 
-def measure(residual: type[Residual]) -> tuple[list[float], list[float]]:
+def measure(residual: MakeResidual) -> tuple[list[float], list[float]]:
     """By layer: how far tokens are from their mean, as a share of their length, and the gradient of their states."""
     with use_parts(RESIDUALS, pre=residual):
         c = ModelConfig(dim=WIDTH, layers=LAYERS, heads=2, ffn=2 * WIDTH, dropout=0.0)
@@ -55,9 +51,9 @@ def measure(residual: type[Residual]) -> tuple[list[float], list[float]]:
     return differences, [x.grad.norm().item() for x in states if x.grad is not None]
 
 
-def run(seeds: Sequence[int], residual: type[Residual] = NoResidual) -> Finding:
+def run(seeds: Sequence[int], residual: MakeResidual = NoResidual) -> Finding:
     """`residual`: what stands in place of residual connections."""
-    arms = {"with residuals": PreNorm, "without": residual}
+    arms: dict[str, MakeResidual] = {"with residuals": PreNorm, "without": residual}
     measured = {name: over(seeds, lambda kind=kind: measure(kind)) for name, kind in arms.items()}  # type: ignore[misc]
     lost_powers = [math.log10(gradients[-1] / gradients[0]) for _, gradients in measured["without"]]
     lost_signal = [1 - differences[-1] for differences, _ in measured["without"]]

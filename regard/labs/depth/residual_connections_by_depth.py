@@ -1,9 +1,9 @@
 """Eight layers need residual connections, two do not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from torch import Tensor
+from torch import nn
 
 from regard.config import ModelConfig, PositionsConfig
 from regard.data.toy_tasks import marked_symbols
@@ -12,7 +12,8 @@ from regard.labs.finding import Finding, Need
 from regard.labs.rows import accuracy_row
 from regard.labs.seeds import over
 from regard.model.build import RESIDUALS, build_decoder, use_parts
-from regard.model.layers import PreNorm, Residual, Sublayer
+from regard.model.layers import PreNorm, Residual
+from regard.model.variants import NoResidual
 from regard.report.pictures import CurvePicture, Picture
 from regard.report.table import Table
 from regard.training.toy import measure_accuracy, train_on_task
@@ -28,15 +29,10 @@ LAYERS = (2, 4, 8)  # judged at both ends
 STEPS, WIDTH, LENGTH, SYMBOLS, SEEDS = 100, 32, 8, 8, 3
 TEXTS = 256
 
-
-class NoResidual(PreNorm):
-    """f(norm(x)): the input is not added."""
-
-    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
-        return sublayer(self.before(x))
+MakeResidual = Callable[[nn.Module, float], Residual]
 
 
-def learn(residual: type[Residual], layers: int) -> float:
+def learn(residual: MakeResidual, layers: int) -> float:
     """The accuracy of a decoder that was trained to say which symbol is marked."""
     with use_parts(RESIDUALS, pre=residual):
         positions = PositionsConfig(kind="rotary")
@@ -46,8 +42,8 @@ def learn(residual: type[Residual], layers: int) -> float:
     return measure_accuracy(model, marked_symbols(TEXTS, LENGTH, SYMBOLS))
 
 
-def run(seeds: Sequence[int], residual: type[Residual] = PreNorm) -> Finding:
-    arms = {"with residuals": residual, "without": NoResidual}
+def run(seeds: Sequence[int], residual: MakeResidual = PreNorm) -> Finding:
+    arms: dict[str, MakeResidual] = {"with residuals": residual, "without": NoResidual}
     accuracies = {
         (name, layers): over(seeds, partial(learn, kind, layers)) for name, kind in arms.items() for layers in LAYERS
     }

@@ -1,7 +1,9 @@
 """Post-norm needs a warm-up, pre-norm does not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+
+from torch import nn
 
 from regard.config import ModelConfig, PositionsConfig
 from regard.data.toy_tasks import marked_symbols
@@ -25,8 +27,10 @@ TURN = {"LAYERS": (2, 4, 6)}
 LAYERS, STEPS, WARMUP, LEARNING_RATE = 6, 120, 90, 0.01
 WIDTH, LENGTH, SYMBOLS, SEEDS, TEXTS = 32, 8, 8, 4, 256
 
+MakeResidual = Callable[[nn.Module, float], Residual]
 
-def learn(residual: type[Residual], warmup: int) -> float:
+
+def learn(residual: MakeResidual, warmup: int) -> float:
     """The accuracy of a decoder that was trained to say which symbol is marked."""
     with use_parts(RESIDUALS, post=residual):
         positions = PositionsConfig(kind="rotary")
@@ -36,8 +40,8 @@ def learn(residual: type[Residual], warmup: int) -> float:
     return measure_accuracy(model, marked_symbols(TEXTS, LENGTH, SYMBOLS))
 
 
-def run(seeds: Sequence[int], residual: type[Residual] = PostNorm) -> Finding:
-    arms = {
+def run(seeds: Sequence[int], residual: MakeResidual = PostNorm) -> Finding:
+    arms: dict[str, tuple[MakeResidual, int]] = {
         "post-norm, with warm-up": (residual, WARMUP),
         "post-norm, without": (residual, 1),
         "pre-norm, without": (PreNorm, 1),

@@ -32,8 +32,8 @@ Initialization = Callable[[RecurrentModel], None]
 def chrono_initialization(model: RecurrentModel) -> None:
     """Each unit keeps its state for a time between 1 and MEMORY steps: the bias of its update gate is log(time)."""
     update_gate = slice(WIDTH, 2 * WIDTH)  # of torch's three gates the second one, which keeps the state if it is 1
-    model.layer.bias_ih_l0[update_gate] = (1 + torch.rand(WIDTH) * (MEMORY - 1)).log()
-    model.layer.bias_hh_l0[update_gate] = 0.0
+    model.layer.get_parameter("bias_ih_l0")[update_gate] = (1 + torch.rand(WIDTH) * (MEMORY - 1)).log()
+    model.layer.get_parameter("bias_hh_l0")[update_gate] = 0.0
 
 
 def torch_initialization(model: RecurrentModel) -> None:

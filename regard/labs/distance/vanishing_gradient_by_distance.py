@@ -22,7 +22,7 @@ CLAIM = "Attention connects the most distant tokens directly, while the gradient
 SOURCE = "Vaswani et al. 2017, section 4; Bengio et al. 1994"
 CLAIMS = (2, 3, 80)
 PREDICT = "From 4 to 64 tokens of distance: how many powers of ten of its gradient does a GRU lose? (0 to 20)"
-CHANGE = "DISTANCES=4,16,64,1024: does attention lose more than its share of one in so many tokens?"
+CHANGE = "DISTANCES=4,16,64,1024: does attention lose more than the share of one token among all?"
 TURN = {"WIDTH": (8, 32, 64)}
 
 DISTANCES, WIDTH, ROWS, SYMBOLS = (4, 16, 64, 256), 32, 4, 8

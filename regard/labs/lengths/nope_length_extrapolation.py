@@ -24,9 +24,9 @@ CHANGE = "LENGTHS=16,64,256,2048: where does it end? The nope_two_back lab asks 
 TURN = {"STEPS": (50, 100, 200)}
 
 LENGTHS = (16, 128, 1024)  # the first one is the longest in training
-STEPS, WIDTH, SYMBOLS, SEEDS = 100, 32, 8, 4
-SCHEMES = ("none", "sinusoidal", "alibi", "rotary")
-ROWS, BATCHES = 8, 4
+STEPS, WIDTH, SYMBOLS, SEEDS = 100, 32, 8, 9
+SCHEMES = ("none", "sinusoidal", "rotary")
+ROWS, BATCHES = 8, 2
 
 
 def learn(positions: str) -> list[float]:
@@ -49,7 +49,7 @@ def run(seeds: Sequence[int], positions: str = "none") -> Finding:
     """`positions`: the scheme that the claim is about."""
     accuracies = {scheme: list(zip(*over(seeds, partial(learn, scheme)), strict=True)) for scheme in SCHEMES}
     longest, grain, farthest = LENGTHS[-1], 1 / (ROWS * BATCHES), accuracies[positions][-1]
-    gain = [mine - other for mine, other in zip(farthest, accuracies["rotary"][-1], strict=True)]
+    gain = [one - other for one, other in zip(farthest, accuracies["rotary"][-1], strict=True)]
     return Finding(
         [
             # 0.85: of what it has learned, nearly all; 0.1: more than a few texts

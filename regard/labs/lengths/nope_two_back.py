@@ -23,7 +23,7 @@ TURN = {"STEPS": (50, 100, 200)}
 
 LENGTH, LAYERS, STEPS, WIDTH, SYMBOLS = 16, 2, 100, 32, 8
 TEXTS, LAST = 64, 8
-"""What is asked: the last tokens of each of so many texts."""
+"""What is asked: the last tokens of each of TEXTS texts."""
 
 
 def learn(positions: str) -> float:

@@ -1,4 +1,4 @@
-"""Of the schemes that see distances, one goes on at eight times the training length."""
+"""Of the schemes that see distances, one goes on at sixteen times the training length."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,14 +21,14 @@ from regard.training.toy import measure_accuracy, train_on_task
 CLAIM = "Relative, rotary and ALiBi positions see distances instead of places, so they carry over to longer texts."
 SOURCE = "Shaw et al. 2018; Su et al. 2021; Press et al. 2022; lectures on Transformers"
 CLAIMS = (56, 58, 59)
-PREDICT = "The symbol two before, learned on 16 tokens: which share is right at 128 with relative positions?"
+PREDICT = "The symbol two before, learned on 16 tokens: which share is right at 256 with relative positions?"
 CHANGE = "BACK=1: what can ALiBi do that it cannot with 2? MAX_RELATIVE=16: what changes for relative positions?"
 TURN = {"BACK": (1, 2, 3)}
 
-LENGTHS = (16, 32, 64, 128)  # the first one is that of the training
+LENGTHS = (16, 64, 256)  # the first one is that of the training
 STEPS, WIDTH, SYMBOLS, BACK, MAX_RELATIVE = 150, 32, 8, 2, 4
 TEXTS, LAST = 32, 8
-"""What is asked: the last tokens of each of so many texts."""
+"""What is asked: the last tokens of each of TEXTS texts."""
 
 Slopes = Callable[[int], Sequence[float]]
 

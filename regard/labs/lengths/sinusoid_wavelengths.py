@@ -27,7 +27,7 @@ PREDICT = "Only waves longer than 48 tokens: how much accuracy is lost for the s
 CHANGE = "FAST=64: are somewhat longer waves enough for the eighth of a text?"
 TURN = {"FAST": (8, 16, 32, 64)}
 FAST, SLOW = 16, 48  # the longest of the fast waves and the shortest of the slow ones, in tokens
-STEPS = (150, 60)  # of the near task, and of the far one
+STEPS = (150, 40)  # of the near task, and of the far one
 WIDTH, SYMBOLS, PARTS, LENGTH, SEEDS = 32, 8, 8, 64, 3
 
 Sinusoid = Callable[[Tensor, int], Tensor]

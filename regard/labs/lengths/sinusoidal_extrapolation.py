@@ -25,7 +25,7 @@ LENGTHS = (16, 24, 32, 64)  # the first one is that of the training
 STEPS, WIDTH, SYMBOLS = 150, 32, 8
 SCHEMES = "sinusoidal", "learned", "rotary", "relative"
 TEXTS, LAST = 64, 8
-"""What is asked: the last tokens of each of so many texts."""
+"""What is asked: the last tokens of each of TEXTS texts."""
 
 
 def learn(positions: str) -> list[float]:

@@ -137,8 +137,8 @@ class CurvePicture:
 
         values = sorted({point["x"] for point in points})
         if "x" not in self.log and len(values) > MAX_TICKS:
-            steps = {"tickMinStep": 1} if all(float(value).is_integer() for value in values) else {}
-            return alt.Axis(grid=False, **steps)
+            counts = all(float(value).is_integer() for value in values)
+            return alt.Axis(grid=False, tickMinStep=1 if counts else alt.Undefined)
         return alt.Axis(grid=False, values=values, format="~g")
 
     def _place(self, axis: str, value: float, ends: tuple[float, float], cells: int) -> int:
