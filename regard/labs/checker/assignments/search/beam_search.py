@@ -116,7 +116,7 @@ def _exhaustive(search: CheckedFunction, x: Inputs) -> Many:
     """All sentences of at most one token and eos, ranked."""
     model, alpha = x["log_probs"], x["alpha"]
     first = model([BOS])
-    ranked = [([], float(first[EOS]))]
+    ranked: Hypotheses = [([], float(first[EOS]))]
     for token in range(model.vocab_size):
         if token != EOS:
             ranked.append(([token], float(first[token] + model([BOS, token])[EOS]) / 2**alpha))
