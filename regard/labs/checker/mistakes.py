@@ -27,9 +27,9 @@ class Outcome(NamedTuple):
     """None where there are none, or where computing them raises."""
 
 
-Seen = Outcome | str | None
+OutcomeOrError = Outcome | str | None
 """The complaint where a result has another form, None where the function raises."""
-Outcomes = Mapping[Probe, Seen]
+Outcomes = Mapping[Probe, OutcomeOrError]
 
 
 def name_mistakes(assignment: Assignment, function: Function, seed: int) -> str:
@@ -95,7 +95,7 @@ def _probes(assignment: Assignment, seed: int) -> Iterator[tuple[Probe, Inputs]]
         yield from (((kind, n), inputs) for n, inputs in enumerate(cases))
 
 
-def _outcome(assignment: Assignment, function: Function, inputs: Inputs, expected: Any) -> Seen:
+def _outcome(assignment: Assignment, function: Function, inputs: Inputs, expected: Any) -> OutcomeOrError:
     copies = copy_inputs(inputs)
     try:
         value = match_form(function(**copies), expected, assignment.outputs)
@@ -122,7 +122,7 @@ def _explain(outcomes: Outcomes, known: Outcomes, right: Outcomes) -> set[Probe]
     }
 
 
-def _alike(one: Seen, known: Seen, right: Seen) -> bool:
+def _alike(one: OutcomeOrError, known: OutcomeOrError, right: OutcomeOrError) -> bool:
     """Whether an outcome shows the same mistake as a known one: by value, or else by what it shows in."""
     if not (isinstance(one, Outcome) and isinstance(known, Outcome) and isinstance(right, Outcome)):
         return _equal(one, known)
@@ -132,10 +132,10 @@ def _alike(one: Seen, known: Seen, right: Seen) -> bool:
     return _equal(one, right)
 
 
-def _equal(one: Seen, other: Seen) -> bool:
+def _equal(one: OutcomeOrError, other: OutcomeOrError) -> bool:
     if not (isinstance(one, Outcome) and isinstance(other, Outcome)):
         return not isinstance(one, Outcome) and not isinstance(other, Outcome) and one == other
-    return all(_same(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+    return all(_same(first, second) for first, second in zip(one, other, strict=True))
 
 
 def _same(one: Any, other: Any) -> bool:

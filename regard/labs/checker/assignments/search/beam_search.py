@@ -77,11 +77,6 @@ def make_inputs(draw: Draws) -> dict[str, list[Inputs]]:
     }
 
 
-def _sorted(search: CheckedFunction, x: Inputs) -> Many:
-    scores = [score for _, score in search(**x)]
-    return [Observation(scores, sorted(scores, reverse=True), "scores")]
-
-
 def _distinct(search: CheckedFunction, x: Inputs) -> Many:
     texts = [tuple(tokens) for tokens, _ in search(**x)]
     return [Observation(len(set(texts)), len(texts), "different hypotheses")]
