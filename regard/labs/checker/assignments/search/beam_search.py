@@ -188,11 +188,6 @@ BEAM_SEARCH = Assignment(
         ),
         ("is greedy: only the best prefix is extended", "!= eos][:beam_size]", "!= eos][:1]"),
         (
-            "extends each prefix by its best beam_size tokens alone, one of which may be eos",
-            "scores = log_probs(tokens)",
-            "scores = log_probs(tokens)\n            scores[scores.argsort()[:-beam_size]] = -99.0",
-        ),
-        (
             "begins with beam_size copies of bos, so that hypotheses are alike",
             "[([bos], 0.0)]",
             "[([bos], 0.0)] * beam_size",
