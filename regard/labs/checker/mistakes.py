@@ -27,9 +27,9 @@ class Outcome(NamedTuple):
     """None where there are none, or where computing them raises."""
 
 
-Seen = Outcome | str | None
+OutcomeOrError = Outcome | str | None
 """The complaint where a result has another form, None where the function raises."""
-Outcomes = Mapping[Probe, Seen]
+Outcomes = Mapping[Probe, OutcomeOrError]
 
 
 def name_mistakes(assignment: Assignment, function: Function, seed: int) -> str:
@@ -38,6 +38,7 @@ def name_mistakes(assignment: Assignment, function: Function, seed: int) -> str:
     outcomes = outcomes_of(assignment, function, seed)
     wrong = {probe for probe in outcomes if not _equal(outcomes[probe], right[probe])}
     explained = {sentence: _explain(outcomes, one, right) for sentence, one in known.items()}
+    shows = {name: [probe for probe in right if not _equal(one[probe], right[probe])] for name, one in known.items()}
     for sentence, one in known.items():
         if any(outcomes[probe] is not None for probe in wrong) and all(
             _alike(outcomes[probe], one[probe], right[probe]) for probe in outcomes
@@ -45,18 +46,24 @@ def name_mistakes(assignment: Assignment, function: Function, seed: int) -> str:
             return f"Its results equal those of an implementation that {sentence}."
     sentences: list[str] = []
     while len(sentences) < MAX_NAMED:
-        best = max(explained, key=lambda sentence: len(explained[sentence] & wrong))
+        # Of two that explain as much, the one that shows on fewer inputs: the other would have shown on more.
+        best = max(explained, key=lambda sentence: (len(explained[sentence] & wrong), -len(shows[sentence])))
         probes = explained[best] & wrong
         if not probes:
             break
-        places = _join_words(list(dict.fromkeys(kind for kind, n in outcomes if (kind, n) in probes)))
-        sentences.append(f"{places[0].upper()}{places[1:]}, its results equal those of an implementation that {best}.")
+        where = _describe_kinds(list(dict.fromkeys(kind for kind, n in outcomes if (kind, n) in probes)))
+        start = "Its results" if probes == wrong and not sentences else f"{where}, its results"
+        sentences.append(f"{start} equal those of an implementation that {best}.")
         wrong -= probes
     return " ".join(sentences)
 
 
-def _join_words(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+def _describe_kinds(kinds: Sequence[str]) -> str:
+    """Where a mistake shows, as the beginning of a sentence."""
+    text = (
+        kinds[0] if len(kinds) == 1 else f"{kinds[0]} and {len(kinds) - 1} other kind{'s' * (len(kinds) > 2)} of inputs"
+    )
+    return text[0].upper() + text[1:]
 
 
 @functools.lru_cache(maxsize=32)
@@ -88,7 +95,7 @@ def _probes(assignment: Assignment, seed: int) -> Iterator[tuple[Probe, Inputs]]
         yield from (((kind, n), inputs) for n, inputs in enumerate(cases))
 
 
-def _outcome(assignment: Assignment, function: Function, inputs: Inputs, expected: Any) -> Seen:
+def _outcome(assignment: Assignment, function: Function, inputs: Inputs, expected: Any) -> OutcomeOrError:
     copies = copy_inputs(inputs)
     try:
         value = match_form(function(**copies), expected, assignment.outputs)
@@ -115,7 +122,7 @@ def _explain(outcomes: Outcomes, known: Outcomes, right: Outcomes) -> set[Probe]
     }
 
 
-def _alike(one: Seen, known: Seen, right: Seen) -> bool:
+def _alike(one: OutcomeOrError, known: OutcomeOrError, right: OutcomeOrError) -> bool:
     """Whether an outcome shows the same mistake as a known one: by value, or else by what it shows in."""
     if not (isinstance(one, Outcome) and isinstance(known, Outcome) and isinstance(right, Outcome)):
         return _equal(one, known)
@@ -125,10 +132,10 @@ def _alike(one: Seen, known: Seen, right: Seen) -> bool:
     return _equal(one, right)
 
 
-def _equal(one: Seen, other: Seen) -> bool:
+def _equal(one: OutcomeOrError, other: OutcomeOrError) -> bool:
     if not (isinstance(one, Outcome) and isinstance(other, Outcome)):
         return not isinstance(one, Outcome) and not isinstance(other, Outcome) and one == other
-    return all(_same(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+    return all(_same(first, second) for first, second in zip(one, other, strict=True))
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+from torch import Tensor
+
 from regard.labs.checker.assignment import CheckedFunction, Inputs, Observation, Truth
 
 
 def returns(what: str, *kinds: str) -> Truth:
-    """It returns something of the right form at all."""
-    return Truth(f"it returns {what}", kinds, _call)
+    """It returns something of the right form at all, and numbers that are numbers."""
+    return Truth(f"it returns {what}", kinds, _finite)
 
 
 def leaves_inputs_alone(*kinds: str) -> Truth:
@@ -24,9 +26,12 @@ def gradients_equal_reference(*kinds: str) -> Truth:
     return Truth("the gradients of its inputs equal those of Regard", kinds, _gradients)
 
 
-def _call(function: CheckedFunction, inputs: Inputs) -> Iterator[Observation]:
-    function(**inputs)
-    return iter(())
+def _finite(function: CheckedFunction, inputs: Inputs) -> Iterator[Observation]:
+    returned, expected = function(**inputs), function.reference(**inputs)
+    single = isinstance(expected, Tensor)
+    for one, right in zip(*([(returned,), (expected,)] if single else [returned, expected]), strict=False):
+        if isinstance(right, Tensor) and bool((right.isfinite() & ~one.isfinite()).any()):
+            yield Observation(one, right)
 
 
 def _inputs_afterwards(function: CheckedFunction, inputs: Inputs) -> Iterator[Observation]:

@@ -112,9 +112,10 @@ def multi_head_attention_by_pytorch(x, source, weights, heads, attn_mask=None):
     if attn_mask is not None:
         mask = ~attn_mask.expand(len(x), heads, x.shape[1], source.shape[1]).flatten(0, 1)
     names = ("q_proj", "k_proj", "v_proj")
+    biases = torch.cat([weights[f"{name}.bias"] for name in names])
     q, k = x.transpose(0, 1), source.transpose(0, 1)
     result, _ = F.multi_head_attention_forward(
-        q, k, k, x.shape[-1], heads, None, torch.cat([weights[f"{name}.bias"] for name in names]), None, None, False, 0.0,
+        q, k, k, x.shape[-1], heads, None, biases, None, None, False, 0.0,
         weights["out_proj.weight"], weights["out_proj.bias"], training=False, attn_mask=mask, need_weights=False,
         use_separate_proj_weight=True, q_proj_weight=weights["q_proj.weight"], k_proj_weight=weights["k_proj.weight"],
         v_proj_weight=weights["v_proj.weight"],

@@ -56,9 +56,9 @@ def decoder_layer(
 @functools.cache
 def _build(dim: int, heads: int, ffn: int, norm_first: bool) -> DecoderLayer:
     """A layer whose own weights are never used."""
-    attentions = (Attention(dim, heads, Positions()) for _ in ATTENTIONS)
+    self_attn, cross_attn = (Attention(dim, heads, Positions()) for _ in ATTENTIONS)
     feed_forward = FeedForward(dim, ffn, F.relu, bias=True, dropout=0.0)
-    return DecoderLayer(*attentions, feed_forward, make_residuals(3, dim, norm_first))
+    return DecoderLayer(self_attn, cross_attn, feed_forward, make_residuals(3, dim, norm_first))
 
 
 def plain(

@@ -93,7 +93,7 @@ MISTAKES = edits(
         'return F.linear(merged, weights["out_proj.weight"], weights["out_proj.bias"])',
         "return merged",
     ),
-    ("has one head, whatever `heads` says", "K = D // heads", "heads, K = 1, D"),
+    ("has one head for any number of heads", "K = D // heads", "heads, K = 1, D"),
     (
         "takes keys and values from x instead of the source",
         "D = x.shape[-1]",
@@ -190,7 +190,7 @@ def _hidden_keys(attend: CheckedFunction, x: Inputs) -> Many:
 
 
 def _value_bias(attend: CheckedFunction, x: Inputs) -> Many:
-    """The weights of values as 0: whatever is attended to, the biases remain."""
+    """The weights of values as 0: the biases remain, for any weights of attention."""
     weights = {**x["weights"], "v_proj.weight": torch.zeros_like(x["weights"]["v_proj.weight"])}
     expected = F.linear(weights["v_proj.bias"], weights["out_proj.weight"], weights["out_proj.bias"])
     result = attend(**{**x, "weights": weights})

@@ -15,9 +15,10 @@ from regard.labs.checker.process.limits import CheckLimits
 from regard.labs.checker.process.student import defined_functions
 from regard.labs.checker.results import CheckResult
 
+SERVER = ("regard.labs.checker.process.server", "serve")
 START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from regard.labs.checker.process.server import serve; serve()"
+    "import importlib, json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "getattr(importlib.import_module(sys.argv[2]), sys.argv[3])()"
 )
 
 
@@ -29,7 +30,7 @@ class CheckServer(AbstractContextManager["CheckServer"]):
         home = str(Path(regard.__file__).parent.parent)
         paths = [home, *(path for path in sys.path if path and path != home)]
         # Isolated: what the environment says about Python is not for a student's file.
-        command = [sys.executable, "-I", "-c", START, json.dumps(paths)]
+        command = [sys.executable, "-I", "-c", START, json.dumps(paths), *SERVER]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
         )

@@ -19,7 +19,7 @@ class CheckLimits:
     wall_seconds: float = 60.0
     """For one that waits instead of computing."""
     memory_mb: int = 1024
-    """Beyond what Python and PyTorch have taken."""
+    """Beyond what Python and PyTorch use."""
     file_mb: int = 10
     printed_characters: int = 1_000_000
 
@@ -38,9 +38,6 @@ class BoundedOutput(io.TextIOBase):
 
     def __init__(self, limit: int):
         self.limit, self.count, self.beginning = limit, 0, ""
-
-    def writable(self) -> bool:
-        return True
 
     def write(self, text: str) -> int:
         self.count += len(text)
@@ -63,9 +60,9 @@ def enter_limits(limits: CheckLimits, folder: Path) -> BoundedOutput:
     _limit(resource.RLIMIT_CPU, limits.cpu_seconds)
     _limit(resource.RLIMIT_FSIZE, limits.file_mb << 20)
     _limit(resource.RLIMIT_CORE, 0)
-    taken = _address_space()
-    if taken:
-        _limit(resource.RLIMIT_AS, taken + (limits.memory_mb << 20))
+    in_use = _address_space()
+    if in_use:
+        _limit(resource.RLIMIT_AS, in_use + (limits.memory_mb << 20))
     return output
 
 

@@ -32,7 +32,7 @@ def serve() -> None:
     """Answer the requests on standard input until it ends."""
     torch.set_num_threads(1)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever prints, the answers stay lines of JSON
+    os.dup2(2, 1)  # if anything prints, the answers stay lines of JSON
     for line in sys.stdin:
         answers.write(json.dumps(_answer(json.loads(line))) + "\n")
         answers.flush()

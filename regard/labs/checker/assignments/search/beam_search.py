@@ -77,11 +77,6 @@ def make_inputs(draw: Draws) -> dict[str, list[Inputs]]:
     }
 
 
-def _sorted(search: CheckedFunction, x: Inputs) -> Many:
-    scores = [score for _, score in search(**x)]
-    return [Observation(scores, sorted(scores, reverse=True), "scores")]
-
-
 def _distinct(search: CheckedFunction, x: Inputs) -> Many:
     texts = [tuple(tokens) for tokens, _ in search(**x)]
     return [Observation(len(set(texts)), len(texts), "different hypotheses")]
@@ -116,7 +111,7 @@ def _exhaustive(search: CheckedFunction, x: Inputs) -> Many:
     """All sentences of at most one token and eos, ranked."""
     model, alpha = x["log_probs"], x["alpha"]
     first = model([BOS])
-    ranked = [([], float(first[EOS]))]
+    ranked: Hypotheses = [([], float(first[EOS]))]
     for token in range(model.vocab_size):
         if token != EOS:
             ranked.append(([token], float(first[token] + model([BOS, token])[EOS]) / 2**alpha))
@@ -192,11 +187,6 @@ BEAM_SEARCH = Assignment(
             "            return finished[::-1]\n    return (finished + cut)[:beam_size][::-1]",
         ),
         ("is greedy: only the best prefix is extended", "!= eos][:beam_size]", "!= eos][:1]"),
-        (
-            "extends each prefix by its best beam_size tokens alone, one of which may be eos",
-            "scores = log_probs(tokens)",
-            "scores = log_probs(tokens)\n            scores[scores.argsort()[:-beam_size]] = -99.0",
-        ),
         (
             "begins with beam_size copies of bos, so that hypotheses are alike",
             "[([bos], 0.0)]",
