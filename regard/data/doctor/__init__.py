@@ -10,7 +10,7 @@ Damage that would shift pairs is refused when files are read. All other findings
 table in `kinds` defines. A pair is dropped as a whole, so that the others stay aligned.
 """
 
-from regard.data.doctor.diagnosis import Diagnosis, Finding, FindingExample, SplitSummary
+from regard.data.doctor.diagnosis import DataFinding, Diagnosis, FindingExample, SplitSummary
 from regard.data.doctor.doctor import Doctor
 from regard.data.doctor.examination import PairStream
 from regard.data.doctor.kinds import FINDING_KINDS, Action, FindingKind
@@ -19,10 +19,10 @@ from regard.data.doctor.settings import DoctorSettings
 __all__ = [
     "FINDING_KINDS",
     "Action",
+    "DataFinding",
     "Diagnosis",
     "Doctor",
     "DoctorSettings",
-    "Finding",
     "FindingExample",
     "FindingKind",
     "PairStream",

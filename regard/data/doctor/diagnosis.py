@@ -40,7 +40,7 @@ def clip(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class DataFinding:
     """How often one kind of problem was found in one split, where, and what was done about it."""
 
     kind: FindingKind
@@ -117,7 +117,7 @@ class SplitSummary:
 class Diagnosis:
     """All findings, refused before dropped before noted, and the pairs, or texts, to drop."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[DataFinding, ...]
     splits: tuple[SplitSummary, ...]
     dropped_pairs: Mapping[str, BitSet] = field(repr=False, compare=False)
     """For each split the indices of the pairs to drop: one bit a pair."""
@@ -135,7 +135,7 @@ class Diagnosis:
         return self._summary_of("train").pairs_kept
 
     @property
-    def refused_findings(self) -> tuple[Finding, ...]:
+    def refused_findings(self) -> tuple[DataFinding, ...]:
         return tuple(finding for finding in self.findings if finding.action is Action.REFUSED)
 
     def require_trainable(self) -> None:
@@ -262,13 +262,13 @@ class Diagnosis:
         """A diagnosis that was stored as JSON, with findings of these kinds; which pairs to drop is not stored."""
         stored = check_shape(table, _StoredDiagnosis)
         findings = (
-            Finding(kinds[one.kind], one.split, Action(one.action), one.count, one.total, one.examples)
+            DataFinding(kinds[one.kind], one.split, Action(one.action), one.count, one.total, one.examples)
             for one in stored.findings
             if one.kind in kinds
         )
         return cls(tuple(findings), stored.splits, {}, stored.unknown_codes, stored.unit)
 
-    def _find(self, kind: str, splits: Iterable[str]) -> list[Finding]:
+    def _find(self, kind: str, splits: Iterable[str]) -> list[DataFinding]:
         """The findings of a kind in some splits, in the order of the splits."""
         return [
             finding
@@ -281,7 +281,7 @@ class Diagnosis:
         return next(summary for summary in self.splits if summary.split == split)
 
 
-def _count_items(finding: Finding, item: str) -> str:
+def _count_items(finding: DataFinding, item: str) -> str:
     return f"{finding.count:,} of {finding.total:,} {finding.split} {item}s"
 
 

@@ -13,7 +13,7 @@ from regard.data.doctor.checks import (
     PairCheck,
     describe_placeholder_difference,
 )
-from regard.data.doctor.diagnosis import Diagnosis, Finding, FindingExample, SplitSummary
+from regard.data.doctor.diagnosis import DataFinding, Diagnosis, FindingExample, SplitSummary
 from regard.data.doctor.examination import (
     ExaminationResult,
     PairDetail,
@@ -126,7 +126,7 @@ class _DatasetCheck:
         details = {**details, "near_overlap": overlap.describe_near_train}
         return examine(self.stream, self.split, checks, details, self.settings, overlap)
 
-    def build_findings(self, result: ExaminationResult) -> list[Finding]:
+    def build_findings(self, result: ExaminationResult) -> list[DataFinding]:
         tally = result.tally
         if any(self.mismatches):
             name = "swapped" if self.swapped else "mislabeled"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.data.doctor.checks import PairCheck
-from regard.data.doctor.diagnosis import Finding, FindingExample
+from regard.data.doctor.diagnosis import DataFinding, FindingExample
 from regard.data.doctor.kinds import FINDING_KINDS, Action
 from regard.data.doctor.overlap import Overlap, RepeatFinder
 from regard.data.doctor.repeats import BitSet
@@ -53,10 +53,10 @@ class FindingTally:
     def add_example(self, name: str, example: FindingExample) -> None:
         self._examples.setdefault(name, []).append(example)
 
-    def build_findings(self, split: str, settings: DoctorSettings, totals: Mapping[str, int]) -> list[Finding]:
+    def build_findings(self, split: str, settings: DoctorSettings, totals: Mapping[str, int]) -> list[DataFinding]:
         """The findings in the order of FINDING_KINDS."""
         return [
-            Finding(
+            DataFinding(
                 kind,
                 split,
                 settings.action_for(kind, split),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from regard.data.doctor import Action, Diagnosis, Finding, FindingExample, SplitSummary
+from regard.data.doctor import Action, DataFinding, Diagnosis, FindingExample, SplitSummary
 from regard.data.doctor.diagnosis import clip
 from regard.data.doctor.kinds import check_names, decide_action
 from regard.data.doctor.repeats import BitSet, digest
@@ -101,7 +101,7 @@ class _Split:
             if any(self._action(kind) is Action.DROPPED for kind in self._find_kinds(view)):
                 self.dropped.add(index)
 
-    def build_findings(self, train_classes: Mapping[str, int]) -> list[Finding]:
+    def build_findings(self, train_classes: Mapping[str, int]) -> list[DataFinding]:
         """The findings in the order of LABEL_KINDS."""
         if self.name == "train":
             self._check_classes()
@@ -109,7 +109,7 @@ class _Split:
             self._check_held_out_classes(train_classes)
         totals = {"texts": self._num_read, "classes": len(self.class_counts)}
         return [
-            Finding(
+            DataFinding(
                 kind, self.name, self._action(name), self._counts[name], totals[kind.unit], tuple(self._examples[name])
             )
             for name, kind in LABEL_KINDS.items()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from regard.data.doctor import Action, Diagnosis, Finding, FindingExample, SplitSummary
+from regard.data.doctor import Action, DataFinding, Diagnosis, FindingExample, SplitSummary
 from regard.data.doctor.diagnosis import SINGULAR_UNITS
 from regard.display.layout import Column, format_table, wrap, wrap_all
 from regard.display.numbers import pluralize
@@ -80,7 +80,7 @@ def _describe_split(diagnosis: Diagnosis, summary: SplitSummary, has_findings: b
     return diagnosis.describe_split(summary) + ("" if has_findings else "; nothing to report")
 
 
-def _make_row(finding: Finding, names: dict[str, str], unit: str) -> list[str]:
+def _make_row(finding: DataFinding, names: dict[str, str], unit: str) -> list[str]:
     return [
         finding.kind.name,
         finding.kind.summary,
@@ -96,7 +96,7 @@ def format_share(fraction: float) -> str:
     return f"{fraction:.1%}" if fraction >= 0.001 or not fraction else "< 0.1%"
 
 
-def _format_lines(finding: Finding, names: dict[str, str]) -> str:
+def _format_lines(finding: DataFinding, names: dict[str, str]) -> str:
     """The first locations: each file once, with its line numbers."""
     lines_by_file: dict[str, list[str]] = {}
     for example in finding.examples[:EXAMPLES_IN_ROW]:
@@ -111,7 +111,7 @@ def _split_location(example: FindingExample) -> tuple[str, str]:
     return (match["file"], match["line"]) if match else (example.note, "")
 
 
-def _shorten_files(findings: Sequence[Finding]) -> dict[str, str]:
+def _shorten_files(findings: Sequence[DataFinding]) -> dict[str, str]:
     """The shortest end of each path that no other file has."""
     files = {_split_location(example)[0] for finding in findings for example in finding.examples}
     return {file: next(_endings(file, files - {file}), file) for file in files}
@@ -125,7 +125,7 @@ def _endings(file: str, others: set[str]) -> Iterator[str]:
             yield str(PurePath(*ending))
 
 
-def _explain(finding: Finding, names: dict[str, str], width: int) -> list[str]:
+def _explain(finding: DataFinding, names: dict[str, str], width: int) -> list[str]:
     """A finding with its explanation, its remedy, how to keep or drop it, and examples."""
     kind = finding.kind
     lines = [

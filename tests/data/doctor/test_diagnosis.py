@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from regard.data.doctor import FINDING_KINDS, Action, Diagnosis, Finding, FindingExample, SplitSummary
+from regard.data.doctor import FINDING_KINDS, Action, DataFinding, Diagnosis, FindingExample, SplitSummary
 from regard.data.doctor.diagnosis import MAX_EXAMPLE_CHARS, clip
 from regard.data.doctor.repeats import BitSet
 from regard.errors import DataError
@@ -13,13 +13,13 @@ from regard.formats import Pair
 
 def finding(
     name: str, count: int = 1, split: str = "train", action: Action | None = None, examples: int = 0
-) -> Finding:
+) -> DataFinding:
     kind = FINDING_KINDS[name]
     shown = tuple(FindingExample(f"f:{n}", "a", "b", "why" if n == 1 else "") for n in range(1, examples + 1))
-    return Finding(kind, split, action or kind.action, count, 1000, shown)
+    return DataFinding(kind, split, action or kind.action, count, 1000, shown)
 
 
-def diagnosis(*findings: Finding, splits=("train",), unit: str = "pairs", kept: int = 900) -> Diagnosis:
+def diagnosis(*findings: DataFinding, splits=("train",), unit: str = "pairs", kept: int = 900) -> Diagnosis:
     summaries = tuple(SplitSummary(split, 1000, kept, "", "") for split in splits)
     return Diagnosis(findings, summaries, {split: BitSet() for split in splits}, unit=unit)
 
