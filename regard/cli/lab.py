@@ -252,7 +252,7 @@ def _check(file: Path, seed: int, as_json: bool) -> None:
         print(json.dumps([result.as_dict() for result in results], ensure_ascii=False, indent=1))
     else:
         print("\n".join(line for result in results for line in result.lines()))
-    if not all(result.is_passed for result in results):
+    if not all(result.is_correct for result in results):
         raise typer.Exit(1)
 
 
@@ -261,7 +261,7 @@ def _grade(folder: Path, csv: Path | None, seed: int) -> None:
     from regard.display.console import terminal_width
     from regard.display.labs import format_grades
 
-    rows = [grade.as_row() for grade in grade_assignments(folder, csv, seed)]
+    rows = [grade.as_dict() for grade in grade_assignments(folder, csv, seed)]
     print("\n".join(format_grades(rows, terminal_width())))
     if csv is not None:
         typer.echo(f"written: {csv}", err=True)

@@ -56,5 +56,5 @@ def grade_assignments(folder: AnyPath, csv: AnyPath | None = None, seed: int = 1
     grades = tuple(grade(Path(folder), seed))
     if csv is not None:
         with open_output(Path(csv)) as file:
-            file.write(to_csv(Table.from_rows(one.as_row() for one in grades)).encode())
+            file.write(to_csv(Table.from_rows(one.as_dict() for one in grades)).encode())
     return grades

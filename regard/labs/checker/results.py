@@ -58,7 +58,7 @@ class CheckResult:
 
     @property
     def is_correct(self) -> bool:
-        return not self.failed
+        return not self.failed and not self.problem
 
     @property
     def sentence(self) -> str:
@@ -114,9 +114,6 @@ class CheckResult:
         return [f"  it printed: {line}" for line in printed[:PRINTED_LINES]] + more
 
 
-GRADE_COLUMNS = ("submission", "function", "points", "of", "first_failed", "mistake")
-
-
 @dataclass(frozen=True)
 class Grade:
     """One function of a submission; a submission that cannot be checked has one with the reason."""
@@ -129,9 +126,16 @@ class Grade:
     """The first truth that does not hold, or why nothing could be checked."""
     mistake: str
 
-    def row(self) -> tuple[str, str, int, int, str, str]:
-        """In the order of GRADE_COLUMNS."""
-        return (self.submission, self.function, self.points, self.possible_points, self.first_failed, self.mistake)
+    def as_dict(self) -> dict[str, str | int]:
+        """The columns of a table of grades."""
+        return {
+            "submission": self.submission,
+            "function": self.function,
+            "points": self.points,
+            "of": self.possible_points,
+            "first failed": self.first_failed,
+            "mistake": self.mistake,
+        }
 
 
 def grade_results(submission: str, results: Sequence[CheckResult]) -> tuple[Grade, ...]:

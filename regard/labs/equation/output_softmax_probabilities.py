@@ -65,8 +65,8 @@ def run(seeds: Sequence[int], softmax: Softmax = softmax) -> Finding:
     sums, before, after = zip(*over(seeds, lambda: measure(softmax)), strict=True)
     shares = word_shares().tolist()
 
-    def misses(all_given: Sequence[list[float]]) -> list[float]:
-        return [max(abs(p - share) for p, share in zip(given, shares, strict=True)) for given in all_given]
+    def misses(predictions: Sequence[list[float]]) -> list[float]:
+        return [max(abs(p - share) for p, share in zip(one, shares, strict=True)) for one in predictions]
 
     return Finding(
         [
@@ -76,8 +76,8 @@ def run(seeds: Sequence[int], softmax: Softmax = softmax) -> Finding:
             Effect("the same before training", misses(before), most=0.1),
         ],
         Table.from_rows(
-            {"word": word, "probability": sum(one[n] for one in given) / len(given), "by": by}
-            for by, given in (("the text", [shares]), ("an untrained model", before), ("a trained one", after))
+            {"word": word, "probability": sum(one[n] for one in rows) / len(rows), "by": by}
+            for by, rows in (("the text", [shares]), ("an untrained model", before), ("a trained one", after))
             for n, word in enumerate("abcdefghijk"[:WORDS], 1)
         ),
     )

@@ -25,7 +25,7 @@ from regard.report.pictures import BarPicture, Picture
 from regard.report.table import Table
 from regard.training.toy import train_toy
 
-CLAIM = "Attention by position and attention by content are different things, and can be told apart in one head."
+CLAIM = "Attention by position and attention by content are different things, and can be distinguished in one head."
 SOURCE = "lectures on attention; the terms are those of Dai et al. 2019, section 3.3"
 CLAIMS = (107,)
 PREDICT = "By how much is the share of positions larger where the symbol before is asked than the marked one? (0 to 1)"

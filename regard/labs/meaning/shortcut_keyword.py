@@ -52,10 +52,10 @@ def measure(explanations: Sequence[Explanation]) -> list[float]:
     model = train_toy_classifier(config, WORDS.vocab_size, draw_batch, STEPS)
     ids, _ = charged_words(TEXTS, LENGTH, WORDS, RELIABLE)
     places = ((ids == WORDS.keywords[0]) | (ids == WORDS.keywords[1]))[:, 1:].int().argmax(dim=1)
-    found = [float((explain(model, ids).argmax(dim=1) == places).float().mean()) for explain in explanations]
+    shares = [float((explain(model, ids).argmax(dim=1) == places).float().mean()) for explain in explanations]
     with torch.no_grad():
         answers = [label_log_probs(model, rows).argmax(dim=1) for rows in (ids, swap_keywords(ids))]
-    return [*found, float((answers[0] != answers[1]).float().mean())]
+    return [*shares, float((answers[0] != answers[1]).float().mean())]
 
 
 def run(seeds: Sequence[int], mean_attention: Explanation = mean_attention) -> Finding:
