@@ -10,7 +10,7 @@ from regard.report import to_csv
 from regard.report.table import Table
 
 if TYPE_CHECKING:
-    from regard.labs.checker import CheckResult, Grade
+    from regard.labs.checker.results import CheckResult, Grade
 
 MAX_HINTS = 2
 
