@@ -53,6 +53,8 @@ class Effect:
     most: float | None = None
     grain: float = 0.0
     """The smallest difference that the numbers can show, as 1/items of an accuracy: the interval is no narrower."""
+    limit: float = math.inf
+    """What the number cannot exceed, as 1 of an accuracy or of a difference of two: the interval ends there."""
 
     def __post_init__(self) -> None:
         if (self.least is None) == (self.most is None):
@@ -69,7 +71,8 @@ class Effect:
     def interval(self) -> tuple[float, float]:
         """The 95% interval of the mean over seeds."""
         low, high = mean_interval(self.values)
-        return min(low, self.mean - self.grain), max(high, self.mean + self.grain)
+        low, high = min(low, self.mean - self.grain), max(high, self.mean + self.grain)
+        return max(low, -self.limit), min(high, self.limit)
 
     @property
     def verdict(self) -> Verdict:

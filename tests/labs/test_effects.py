@@ -96,3 +96,9 @@ def test_an_exact_difference_is_the_largest_of_all_seeds():
     assert Exact("x", (0.0, 1e-300), tolerance=0.0).verdict is Verdict.DOES_NOT_HOLD
     assert Exact("x", (1e-9,)).verdict is Verdict.HOLDS  # the tolerance itself
     assert Exact("x", (0.0,), tolerance=0.0).measured == Exact("x", (0.0,), tolerance=0.0).claimed == "exactly 0"
+
+
+def test_the_interval_of_a_share_ends_at_one():
+    assert Effect("accuracy", [1.0, 1.0, 1.0], least=0.5, grain=1 / 7).interval[1] > 1
+    assert Effect("accuracy", [1.0, 1.0, 1.0], least=0.5, grain=1 / 7, limit=1).interval == (1 - 1 / 7, 1)
+    assert Effect("gain", [-1.0, -0.9], least=0.5, limit=1).interval[0] == -1

@@ -64,7 +64,13 @@ def run(seeds: Sequence[int], layer_norm: MakeNorm = LayerNorm) -> Finding:
     return Finding(
         [
             # 0.3: more than twice what chance gives; 1: ten times as long, so that no learning rate fits both
-            Effect("the accuracy that is lost without norms", [a[1] - b[1] for a, b in pairs], 0.3, grain=1 / TEXTS),
+            Effect(
+                "the accuracy that is lost without norms",
+                [a[1] - b[1] for a, b in pairs],
+                0.3,
+                grain=1 / TEXTS,
+                limit=1,
+            ),
             Effect(
                 "the powers of ten by which the first gradient grows without norms",
                 [b[0] - a[0] for a, b in pairs],

@@ -56,7 +56,9 @@ def run(seeds: Sequence[int], residual: MakeResidual = PreNorm) -> Finding:
     return Finding(
         [
             # 0.3: what is easier shows in a third of the answers
-            Effect(f"the accuracy that is gained with {layers} layers", gain(layers), least=0.3, grain=1 / TEXTS)
+            Effect(
+                f"the accuracy that is gained with {layers} layers", gain(layers), least=0.3, grain=1 / TEXTS, limit=1
+            )
             for layers in (deep, shallow)
         ],
         Table.from_rows(

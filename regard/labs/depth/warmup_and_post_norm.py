@@ -52,8 +52,8 @@ def run(seeds: Sequence[int], residual: MakeResidual = PostNorm) -> Finding:
     return Finding(
         [
             # 0.3: a third of the answers; 0.8: nearly all that there is to be learned
-            Effect("the accuracy that a warm-up gains with post-norm", gain, least=0.3, grain=1 / TEXTS),
-            Effect("the accuracy with pre-norm and no warm-up", pre_norm, least=0.8, grain=1 / TEXTS),
+            Effect("the accuracy that a warm-up gains with post-norm", gain, least=0.3, grain=1 / TEXTS, limit=1),
+            Effect("the accuracy with pre-norm and no warm-up", pre_norm, least=0.8, grain=1 / TEXTS, limit=1),
         ],
         Table.from_rows({"training": name, **accuracy_row(values)} for name, values in accuracies.items()),
     )

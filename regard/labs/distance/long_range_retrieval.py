@@ -55,8 +55,10 @@ def run(seeds: Sequence[int], attend: AttentionFunction = attend) -> Finding:
     return Finding(
         [
             # 0.5: one has learned the task, and the other has not
-            Effect(f"the gain of attention over a GRU at {longest} tokens", gain("GRU"), 0.5, grain=1 / TEXTS),
-            Effect(f"the gain of attention over an LSTM at {longest} tokens", gain("LSTM"), 0.5, grain=1 / TEXTS),
+            Effect(f"the gain of attention over a GRU at {longest} tokens", gain("GRU"), 0.5, grain=1 / TEXTS, limit=1),
+            Effect(
+                f"the gain of attention over an LSTM at {longest} tokens", gain("LSTM"), 0.5, grain=1 / TEXTS, limit=1
+            ),
         ],
         Table.from_rows(
             {"tokens": length, "model": name, **accuracy_row(values)} for (name, length), values in accuracies.items()

@@ -56,8 +56,8 @@ def run(seeds: Sequence[int], train_toy: Train = train_toy) -> Finding:
     return Finding(
         [
             # 2: twice what it would get if all tokens were alike, the least that deserves the word "more"
-            Effect("the weight of the relevant token, in equal shares, after training", after, least=2),
-            Effect("the same before training", before, least=2),
+            Effect("the weight of the relevant token after training, in equal shares,", after, least=2),
+            Effect("the weight of the relevant token before training, in equal shares,", before, least=2),
         ],
         Table.from_rows(
             {"model": name, "weight, in equal shares": sum(values) / len(values)}

@@ -73,7 +73,7 @@ def run(seeds: Sequence[int], softmax: Softmax = softmax) -> Finding:
             Exact("the distance from 1 of their sum", sums, tolerance=1e-5),
             # 0.1: a probability that is wrong by a tenth would not be called one
             Effect("the largest error of a word's probability after training", misses(after), most=0.1),
-            Effect("the same before training", misses(before), most=0.1),
+            Effect("the largest error of a word's probability before training", misses(before), most=0.1),
         ],
         Table.from_rows(
             {"word": word, "probability": sum(one[n] for one in rows) / len(rows), "by": by}

@@ -69,6 +69,7 @@ def run(seeds: Sequence[int], score: Score = score, prepare: Callable[[Attention
                 list(map(own_share, scores)),
                 least=0.5,
                 grain=1 / TOKENS,
+                limit=1,
             ),
         ],
         # as many as a picture has room for with numbers

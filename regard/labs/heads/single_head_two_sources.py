@@ -67,7 +67,11 @@ def run(seeds: Sequence[int], masked_softmax: Normalizer = masked_softmax) -> Fi
         [
             # 0.1: what needs a second head fails without it, in a tenth of the texts at least
             Effect(
-                f"what a second head adds to the accuracy at width {dim}", gains[dim], least=0.1, grain=1 / TEST_ROWS
+                f"what a second head adds to the accuracy at width {dim}",
+                gains[dim],
+                least=0.1,
+                grain=1 / TEST_ROWS,
+                limit=1,
             )
             for dim in sorted(WIDTHS, reverse=True)
         ],

@@ -53,8 +53,12 @@ def run(seeds: Sequence[int], positions: str = "none") -> Finding:
     return Finding(
         [
             # 0.85: of what it has learned, nearly all; 0.1: more than a few texts
-            Effect(f"the accuracy with {positions} as positions at {longest}", farthest, least=0.85, grain=grain),
-            Effect(f"the gain of {positions} over rotary positions at {longest}", gain, least=0.1, grain=grain),
+            Effect(
+                f"the accuracy with {positions} as positions at {longest}", farthest, least=0.85, grain=grain, limit=1
+            ),
+            Effect(
+                f"the gain of {positions} over rotary positions at {longest}", gain, least=0.1, grain=grain, limit=1
+            ),
         ],
         Table.from_rows(
             {"tokens": length, "positions": scheme, **accuracy_row(values)}

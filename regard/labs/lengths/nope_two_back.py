@@ -45,6 +45,7 @@ def run(seeds: Sequence[int], positions: str = "none") -> Finding:
                 accuracies[positions],
                 least=0.9,  # who has learned the task makes no more than a tenth of errors
                 grain=1 / (TEXTS * LAST),
+                limit=1,
             )
         ],
         Table.from_rows({"positions": name, **accuracy_row(accuracies[name])} for name in names),

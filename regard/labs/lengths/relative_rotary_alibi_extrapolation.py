@@ -61,7 +61,9 @@ def run(
     return Finding(
         # 0.9: who has learned the task makes no more than a tenth of errors
         [
-            Effect(f"the accuracy with {name} positions at {longest} tokens", values[-1], least=0.9, grain=grain)
+            Effect(
+                f"the accuracy with {name} positions at {longest} tokens", values[-1], least=0.9, grain=grain, limit=1
+            )
             for name, values in accuracies.items()
         ],
         Table.from_rows(

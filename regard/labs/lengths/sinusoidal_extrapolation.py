@@ -45,7 +45,15 @@ def run(seeds: Sequence[int], positions: str = "sinusoidal") -> Finding:
     grain = 1 / (TEXTS * LAST)
     return Finding(
         # 0.9: who has learned the task makes no more than a tenth of errors
-        [Effect(f"the accuracy of {positions} positions at {LENGTHS[-2]} tokens", at_twice, least=0.9, grain=grain)],
+        [
+            Effect(
+                f"the accuracy of {positions} positions at {LENGTHS[-2]} tokens",
+                at_twice,
+                least=0.9,
+                grain=grain,
+                limit=1,
+            )
+        ],
         Table.from_rows(
             {"tokens": length, "positions": scheme, **accuracy_row(values)}
             for scheme in SCHEMES

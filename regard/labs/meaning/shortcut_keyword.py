@@ -62,7 +62,7 @@ def run(seeds: Sequence[int], mean_attention: Explanation = mean_attention) -> F
     measured = over(seeds, lambda: measure([mean_attention, erasure_costs_of_tokens]))
     attention, erasure, turned = ([one[n] for one in measured] for n in range(3))
     # 0.5: in most texts the keyword is what a reader of the heat map sees first
-    parts = [Effect("how often the keyword gets the most attention", attention, least=0.5, grain=1 / TEXTS)]
+    parts = [Effect("how often the keyword gets the most attention", attention, least=0.5, grain=1 / TEXTS, limit=1)]
     needs = [Need("how often another keyword turns the answer", turned, least=0.8)]
     return Finding(
         parts,

@@ -139,7 +139,7 @@ class CurvePicture:
         if "x" not in self.log and len(values) > MAX_TICKS:
             counts = all(float(value).is_integer() for value in values)
             return alt.Axis(grid=False, tickMinStep=1 if counts else alt.Undefined)
-        return alt.Axis(grid=False, values=values, format="~g")
+        return alt.Axis(grid=False, values=values, format=".6~g")
 
     def _place(self, axis: str, value: float, ends: tuple[float, float], cells: int) -> int:
         """The cell of a value between the ends of its axis."""
