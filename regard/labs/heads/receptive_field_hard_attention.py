@@ -81,7 +81,7 @@ def run(seeds: Sequence[int], hard_attention: Normalizer = hard_attention) -> Fi
             ),
             Exact("the tokens by which planted heads miss (k + 1)ⁿ", [abs(one[-1] - full) for one in planted], 0),
             # a state that sees (k + 1)ⁿ tokens is moved by no others
-            Effect("the share of tokens that move a state", moved, most=share, grain=1 / REPLACED, limit=1),
+            Effect("the share of tokens that move a state", moved, most=full / TOKENS, grain=1 / REPLACED, limit=1),
         ],
         Table.from_rows(
             {"layers": n + 1, "tokens seen": sum(one[n] for one in counts) / len(counts), "by": name}
