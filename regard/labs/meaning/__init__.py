@@ -10,6 +10,6 @@ LABS: tuple[str, ...] = (
     "attention_as_explanation",
     "attention_weight_vs_contribution",
     "position_vs_content_attention",
-    "attention_shuffled_weights",
+    "attention_maps_of_two_trainings",
     "shortcut_keyword",
 )

@@ -25,7 +25,7 @@ PREDICT = "A keyword decides the answer. In which share of texts does it get the
 CHANGE = "RELIABLE=0.5: does a model that sees a worse keyword read the text after all?"
 TURN = {"RELIABLE": (0.1, 0.5, 0.9, 1.0)}
 
-WIDTH, LENGTH, STEPS, LAYERS, TEXTS, RELIABLE, SEEDS = 32, 10, 150, 2, 128, 1.0, 6
+WIDTH, LENGTH, STEPS, LAYERS, TEXTS, RELIABLE, SEEDS = 32, 10, 150, 2, 128, 1.0, 12
 WORDS = SentimentWords()
 
 Explanation = Callable[[EncoderOnly, Tensor], Tensor]

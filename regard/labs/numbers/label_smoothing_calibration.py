@@ -27,7 +27,7 @@ PREDICT = "A fifth of the labels is wrong. Which share of its calibration error 
 CHANGE = "WRONG=0.0: does it still help when all labels are right? SMOOTHINGS=(0.0, 0.1, 0.3, 0.6): can it be too much?"
 TURN = {"TEXTS": (100, 300, 1000, 3000)}
 
-WIDTH, LENGTH, TEXTS, WRONG, STEPS, SMOOTHINGS = 32, 10, 300, 0.2, 300, (0.0, 0.3)
+WIDTH, LENGTH, TEXTS, WRONG, STEPS, SMOOTHINGS, SEEDS = 32, 10, 300, 0.2, 300, (0.0, 0.3), 9
 
 LossFactory = Callable[[Projection, float], TokenLoss]
 

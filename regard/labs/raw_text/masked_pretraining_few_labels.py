@@ -26,7 +26,7 @@ PREDICT = "Six labeled texts of two topics: by how much does pretraining on raw 
 CHANGE = "LABELED=12, then LABELED=200: when does raw text help most?"
 TURN = {"LABELED": (6, 12, 40, 200)}
 
-WIDTH, LENGTH, LABELED, RAW_STEPS, STEPS, RAW_TEXTS, TEST_TEXTS, SEEDS = 32, 12, 6, 250, 60, 2000, 500, 5
+WIDTH, LENGTH, LABELED, RAW_STEPS, STEPS, RAW_TEXTS, TEST_TEXTS, SEEDS = 32, 12, 6, 250, 60, 2000, 500, 11
 WORDS = TopicWords(topical=60, neutral=4)
 
 Corpus = Callable[[Tensor], Tensor]

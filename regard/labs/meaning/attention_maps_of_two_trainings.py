@@ -23,9 +23,9 @@ SOURCE = "lectures on attention; against it Jain and Wallace 2019, Wiegreffe and
 CLAIMS = (103,)
 PREDICT = "Two trainings give the same answers. In which share of texts do they attend most to the same word? (0 to 1)"
 CHANGE = "LAYERS=1: are the heat maps of shallower models more alike?"
-TURN = {"LAYERS": (1, 2)}
+TURN = {"LAYERS": (1, 2, 3)}
 
-WIDTH, LENGTH, STEPS, LAYERS, TEXTS, SEEDS = 32, 10, 200, 2, 256, 9
+WIDTH, LENGTH, STEPS, LAYERS, TEXTS, SEEDS = 32, 10, 150, 3, 256, 15
 WORDS = SentimentWords()
 
 Train = Callable[[], EncoderOnly]
