@@ -25,7 +25,7 @@ PREDICT = "Two trainings give the same answers. In which share of texts do they 
 CHANGE = "LAYERS=1: are the heat maps of shallower models more alike?"
 TURN = {"LAYERS": (1, 2, 3)}
 
-WIDTH, LENGTH, STEPS, LAYERS, TEXTS, SEEDS = 32, 10, 150, 3, 256, 15
+WIDTH, LENGTH, STEPS, LAYERS, TEXTS, SEEDS = 32, 10, 180, 3, 256, 13
 WORDS = SentimentWords()
 
 Train = Callable[[], EncoderOnly]
