@@ -29,6 +29,8 @@ BLOCK = 1 << 20
 SIDES = ("source", "target")
 REMEDY = "Train again with --overwrite."
 """What to do about a damaged corpus."""
+MAX_ROWS = 2**30
+"""More is no corpus, but a file of nothing that would take minutes to check."""
 Array = np.ndarray[Any, np.dtype[Any]]
 IdRow = tuple[Sequence[int], Sequence[int]]
 """The ids of an example: of its input, and of its target."""
@@ -42,7 +44,7 @@ class RaggedArray:
         self.starts = open_memmap(starts, np.int64, remedy)
         self.values = open_memmap(values, dtype, remedy)
         if (
-            len(self.starts) < 1
+            not 1 <= len(self.starts) <= MAX_ROWS
             or num_rows not in (None, len(self))
             or self.starts[0]
             or self.starts[-1] != len(self.values)

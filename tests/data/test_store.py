@@ -71,6 +71,15 @@ def test_rows_begin_at_nothing_end_with_the_values_and_never_go_back(tmp_path, s
     assert rows.lengths(np.array([2, 0, 1])).tolist() == [1, 2, 0]
 
 
+def test_a_file_of_nothing_is_refused_without_reading_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "is_ascending", lambda starts: pytest.fail("its numbers were read"))
+    (tmp_path / "v").touch()
+    with (tmp_path / "s").open("wb") as file:
+        file.truncate(8 * (store.MAX_ROWS + 1))  # takes no room on the disk
+    with pytest.raises(DataError, match="v: half written or damaged"):
+        RaggedArray(tmp_path / "v", tmp_path / "s", np.uint8)
+
+
 @pytest.mark.parametrize("place", range(7))
 def test_every_id_is_below_the_limit_and_not_below_zero(tmp_path, monkeypatch, place: int):
     monkeypatch.setattr(store, "BLOCK", 3)
