@@ -90,19 +90,17 @@ def record(model: nn.Module, *patterns: str, gradients: bool = False) -> Iterato
 
 @contextmanager
 def alter(model: nn.Module, changes: Mapping[str, Callable[[Tensor], Tensor]]) -> Iterator[None]:
-    """Let taps pass on something else than they are given, for as long as the block lasts.
+    """Let the taps whose names match a pattern pass on something else than they are given, while the block lasts.
 
-    with alter(model, {"decoder.layers.0.cross_attn.head_outputs": lambda x: x * gates}):
+    with alter(model, {"decoder.layers.*.cross_attn.head_outputs": lambda x: x * gates}):
         model(source, target)
     """
-    all_taps = named_taps(model)
-    if unknown := changes.keys() - all_taps.keys():
-        raise ModelError(f"no tap matches {' or '.join(sorted(unknown))}; available: {', '.join(all_taps)}")
+    changed_taps = [(tap, change) for name, change in changes.items() for tap in match_taps(model, name).values()]
 
     def make_hook(change: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, object, Tensor], Tensor]:
         return lambda module, inputs, output: change(output)
 
-    handles = [all_taps[name].register_forward_hook(make_hook(change)) for name, change in changes.items()]
+    handles = [tap.register_forward_hook(make_hook(change)) for tap, change in changed_taps]
     try:
         yield
     finally:
