@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from pydantic import ValidationError
+
 from regard.errors import LabError, RegardError
 from regard.labs.finding import Finding
 from regard.labs.header import TEXTS, LabHeader, read_header
@@ -169,4 +171,7 @@ def _describe_error(error: Exception) -> str:
         ):
             place = f" in line {trace.tb_lineno}"
         trace = trace.tb_next
+    if isinstance(error, ValidationError):  # of a config: its own text has several lines
+        reasons = (f"{'.'.join(map(str, one['loc']))}={one['input']}: {one['msg']}" for one in error.errors())
+        return f"a setting is refused{place}: {'; '.join(reasons)}"
     return f"{type(error).__name__}{place}: {error}"

@@ -281,3 +281,9 @@ def test_a_student_part_takes_the_place_of_a_mechanism(run):
         assert answer["verdict"] == verdict
     sentence = error(run(SCALING, "--with", "mine.py"))
     assert "can use nothing of mine.py, which has causal_mask; it takes score" in sentence
+
+
+def test_a_knob_that_no_model_can_have_is_refused_in_one_sentence(run):
+    sentence = error(run("causal_mask_leak", "--set", "LAYERS=-1"))
+    assert "failed: a setting is refused in line" in sentence and "layers=-1: Input should be greater" in sentence
+    assert "http" not in sentence

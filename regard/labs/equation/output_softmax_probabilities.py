@@ -18,7 +18,7 @@ from regard.training.toy import train_toy
 CLAIM = "A linear layer and a softmax at the end give the probabilities of the words."
 SOURCE = "slides of a lecture on Transformers"
 CLAIMS = (32,)
-PREDICT = "Two words in three are 'a'. Which probability does a model that was never trained give it? (0 to 1)"
+PREDICT = "Two words in three are 'a'. By how much is the worst probability of a word off after 60 steps? (0 to 1)"
 CHANGE = "STEPS=5: how many steps does a probability take?"
 TURN = {"STEPS": (1, 5, 20, 60)}
 
@@ -70,10 +70,10 @@ def run(seeds: Sequence[int], softmax: Softmax = softmax) -> Finding:
 
     return Finding(
         [
-            Exact("the distance from 1 of their sum", sums, tolerance=1e-5),
             # 0.1: a probability that is wrong by a tenth would not be called one
             Effect("the largest error of a word's probability after training", misses(after), most=0.1),
             Effect("the largest error of a word's probability before training", misses(before), most=0.1),
+            Exact("the distance from 1 of the sum of a model's numbers", sums, tolerance=1e-5),
         ],
         Table.from_rows(
             {"word": word, "probability": sum(one[n] for one in rows) / len(rows), "by": by}

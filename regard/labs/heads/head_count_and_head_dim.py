@@ -17,7 +17,7 @@ from regard.report.table import Table
 CLAIM = "More heads see more aspects of a text, and wider heads are more expressive."
 SOURCE = "lectures on Transformers"
 CLAIMS = (26,)
-PREDICT = "Width 64, 64 tokens: of a head's scores, which share of the rank is left when 2 heads become 4? (0 to 1)"
+PREDICT = "Width 64, 64 tokens: how many times as large is the rank of a head's scores with 2 heads as with 4?"
 CHANGE = "TOKENS=8: why does nothing get lost now?"
 TURN = {"TOKENS": (8, 16, 64)}
 
