@@ -37,9 +37,13 @@ SAMPLES = 10_000
 Cell = dict[str, Any]
 
 
+def read_cells() -> dict[str, Cell]:
+    return json.loads(CELLS.read_text()) if CELLS.exists() else {}
+
+
 def keep(cells: dict[str, Cell], key: str, cell: Cell) -> None:
-    """Write all cells; a reader sees the old file or the new one."""
-    cells[key] = cell
+    """Add a cell to those on disk, which another process may write, too; a reader sees the old file or the new one."""
+    cells |= read_cells() | {key: cell}
     temporary = CELLS.with_suffix(".tmp")
     temporary.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in cells.items()) + "\n}\n")
     temporary.replace(CELLS)
@@ -149,7 +153,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     given = parse()
     given.folder.mkdir(parents=True, exist_ok=True)
-    cells: dict[str, Cell] = json.loads(CELLS.read_text()) if CELLS.exists() else {}
+    cells = read_cells()
     for seed in given.seeds:
         measure(given, cells, seed)
         finished = {}
