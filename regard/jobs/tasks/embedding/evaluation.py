@@ -53,14 +53,30 @@ class EmbeddingEvaluation:
     pairs: tuple[ScoredPair, ...]
     opponents: tuple[OpponentResult, ...] = ()
     opponent_values: OpponentValues | None = None
+    chance: float = 0.0
+    """The first score of cosines that know nothing."""
 
     @property
     def has_similarities(self) -> bool:
         return "spearman" in self.scores
 
+    def describe_failure(self) -> str:
+        """Why the embedding model does not work: it is not better than chance; empty if it does."""
+        score = next(iter(self.scores.values()))
+        if score.low is None or score.low > self.chance:
+            return ""
+        return (
+            f"its {score.name} of {score.value:.1f} is not significantly above the {self.chance:.1f} of random vectors"
+        )
+
 
 class PairScoring(Protocol):
     """How the vectors of a set are scored."""
+
+    @property
+    def chance(self) -> float:
+        """The expected first score of random vectors."""
+        ...
 
     def measure(self, embedder: TextEmbedder) -> list[ScoredPair]:
         """What a model makes of each pair."""
@@ -75,6 +91,8 @@ class PairScoring(Protocol):
 
 class SimilarityScoring:
     """Pairs whose similarity is known: cosines should have the same order."""
+
+    chance = 0.0
 
     def __init__(self, examples: Sequence[RelatedTexts]):
         self.examples = examples
@@ -110,6 +128,11 @@ class RetrievalScoring:
             ]
             for one in examples
         ]
+
+    @property
+    def chance(self) -> float:
+        """The mean of 1 / rank where all ranks are equally likely."""
+        return float(100 * reciprocal(np.arange(1, len(self.candidates) + 1)).mean())
 
     def _is_other(self, example: RelatedTexts, number: int) -> bool:
         return number not in (-1, self._numbers[str(example.positive)])
@@ -154,4 +177,4 @@ def evaluate_embedder(
     of_opponents = opponents or {}
     tests = scoring.compare(values, of_opponents)
     results = tuple(OpponentResult(name, scoring.score(of_opponents[name]), tests[name]) for name in of_opponents)
-    return EmbeddingEvaluation(scoring.score(values), None, tuple(pairs), results, of_opponents)
+    return EmbeddingEvaluation(scoring.score(values), None, tuple(pairs), results, of_opponents, chance=scoring.chance)

@@ -191,6 +191,9 @@ class EmbedTask(SingleTextTask):
     def build_dev_predictor(self, predictor: Embedder, config: Config, data: SingleTextData) -> DevPredictor:
         return DevVectors(predictor, data.dev)
 
+    def describe_failure(self, evaluation: EmbeddingEvaluation) -> str:
+        return evaluation.describe_failure()
+
     def make_predictor(self, model: SingleStack, tokenizer: TextTokenizer, labels: Any, config: Config) -> Embedder:
         return Embedder(model, tokenizer, config.data.max_length)
 

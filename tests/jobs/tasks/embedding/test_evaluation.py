@@ -1,6 +1,7 @@
 """Pairs are scored by retrieval or by similarities; what a text may as well be answered by is not held against it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,6 +64,44 @@ def test_similarities_are_correlated_with_cosines():
     (other,) = evaluation.opponents
     difference = evaluation.scores["spearman"].value - other.scores["spearman"].value
     assert other.tests["spearman"].difference == pytest.approx(difference)
+
+
+class RandomVectors:
+    """Texts as random points of a circle."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        angles = np.random.default_rng(3).uniform(0, 2 * np.pi, len(texts))
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+class Constant:
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        return np.ones((len(texts), 1))
+
+
+class Informed:
+    """Points of a circle, by the number in a text; the similarity of a pair, too, is in its number."""
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        numbers = np.array([int(text[1:]) for text in texts])
+        angles = 0.06 * numbers + 0.01 * (numbers % 5) * np.array([text[0] == "b" for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def test_vectors_fail_where_they_are_not_better_than_random_ones():
+    count = 97
+    related = [RelatedTexts(f"a{n}", f"b{n}") for n in range(count)]
+    similar = [RelatedTexts(f"a{n}", f"b{n}", similarity=n % 5) for n in range(count)]
+    chance = 100 * sum(1 / (n + 1) for n in range(count)) / count
+    assert "MRR" in (reason := evaluate_embedder(RandomVectors(), related).describe_failure())
+    assert f"above the {chance:.1f} of random vectors" in reason
+    for useless in RandomVectors(), Constant():
+        assert "Spearman" in evaluate_embedder(useless, similar).describe_failure()
+
+    opposite = [replace(one, similarity=-one.similarity) for one in similar]
+    assert evaluate_embedder(Informed(), related).describe_failure() == ""
+    assert evaluate_embedder(Informed(), opposite).describe_failure() == ""
+    assert "Spearman of -99" in evaluate_embedder(Informed(), similar).describe_failure()
 
 
 def test_one_kind_of_pairs_is_expected():
