@@ -39,6 +39,8 @@ class DataConfig(Settings):
     """Subword regularization: probability that a token is split into the two it was merged from. 0: off."""
     concat_augment: float = Field(default=0.0, ge=0, le=4)
     """Extra training pairs per epoch, each the concatenation of two random ones, as a fraction of the corpus."""
+    curriculum_epochs: int = Field(default=0, ge=0, le=1_000)
+    """Epochs at the start in which batches come in order of length, short sentences first. 0: in random order."""
     max_length: int = Field(default=256, ge=2, le=MAX_LENGTH)
     """Longest side, in tokens, of a training pair; longer pairs are left out and counted."""
     max_line_bytes: int = Field(default=MAX_LINE_BYTES, ge=1_000, le=100_000_000)

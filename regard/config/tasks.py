@@ -69,6 +69,7 @@ SOURCE_TARGET_TASKS: tuple[TaskName, ...] = ("translate", "summarize")
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
     "data.subword_regularization": ("translate", "classify", "summarize"),
     "data.concat_augment": ("translate",),
+    "data.curriculum_epochs": ("translate", "summarize"),
     "train.guided_alignment": ("translate",),
 }
 """Settings outside of the tasks' own sections that only some tasks heed; others refuse them."""

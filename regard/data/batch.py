@@ -127,6 +127,8 @@ class Batches:
     max_length: int
     seed: int
     concat_augment: float = 0.0
+    curriculum_epochs: int = 0
+    """Epochs at the start whose batches are in order of length, short ones first.  Amodei et al. 2016 (SortaGrad)."""
 
     def iterate_from(
         self, position: DataPosition, rank: int = 0, world_size: int = 1
@@ -158,7 +160,8 @@ class Batches:
             rows = self._add_concatenated(pool, rng)
             lengths = self._lengths(rows)
             fits = lengths.max(axis=0) <= self.max_length
-            yield from bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, rng)
+            order = rng if epoch >= self.curriculum_epochs else None
+            yield from bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, order)
 
     def make_batch(self, rows: Array, epoch: int, index: int) -> Any:
         """The batch of these pairs, with the noise of this epoch."""

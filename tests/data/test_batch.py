@@ -64,6 +64,19 @@ def test_order_depends_on_seed_and_epoch_alone(corpus):
     assert rows(make(corpus), 3) != rows(make(corpus, seed=2), 3)
 
 
+def test_a_curriculum_begins_with_epochs_of_short_sentences_first(corpus):
+    plain, curriculum = make(corpus), make(corpus, curriculum_epochs=2)
+    longest = [max(map(len_of(corpus), group)) for group in rows(curriculum, 1)]
+    assert longest == sorted(longest) and len(set(longest)) > 7
+    assert rows(curriculum, 0) != rows(curriculum, 1) == rows(make(corpus, curriculum_epochs=2), 1)
+    assert sorted(chain.from_iterable(rows(curriculum, 1))) == list(range(307))
+    assert rows(curriculum, 2) == rows(plain, 2)
+    assert sorted(map(sorted, rows(curriculum, 1))) == sorted(map(sorted, rows(plain, 1)))  # the same batches
+    whole = list(islice(curriculum.iterate_from(DataPosition()), 11))
+    resumed = list(islice(curriculum.iterate_from(whole[4][0]), 6))
+    assert all(torch.equal(a.source, b.source) for (_, a), (_, b) in zip(whole[5:], resumed, strict=True))
+
+
 @pytest.mark.parametrize("sampling", [0.0, 0.2])
 def test_going_on_from_a_place_is_going_on(corpus, sampling):
     batches = make(corpus, subword_regularization=sampling)

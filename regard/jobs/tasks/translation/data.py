@@ -44,4 +44,5 @@ def build_batches(config: Config, data: TranslationData) -> Batches:
         max_length=config.data.max_length,
         seed=config.train.seed,
         concat_augment=config.data.concat_augment,
+        curriculum_epochs=config.data.curriculum_epochs,
     )
