@@ -45,6 +45,7 @@ SETTING_ALIASES = {
     "train.accumulate_batches": "accum_count update_freq gradient_accumulation gradient_accumulation_steps "
     "grad_accum accumulate_grad_batches optimizer_delay",
     "train.average_checkpoints": "avg_checkpoints checkpoint_averaging",
+    "train.batch_growth": "mini_batch_warmup batch_size_schedule rampup_batch_size dynamic_batch_size",
     "train.batch_tokens": "batch_size max_tokens tokens_per_batch per_device_train_batch_size mini_batch batch",
     "train.betas": "beta1 beta2 adam_beta1 adam_beta2 adam_betas",
     "train.clip_grad_norm": "grad_clip clip_norm max_grad_norm gradient_clip_val gradient_clipping clip_gradients",
