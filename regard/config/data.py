@@ -37,6 +37,8 @@ class DataConfig(Settings):
     """One vocabulary for both languages."""
     subword_regularization: float = Field(default=0.0, ge=0, lt=1)
     """Subword regularization: probability that a token is split into the two it was merged from. 0: off."""
+    subword_regularization_start: float = Field(default=0.0, ge=0, le=1)
+    """Progress of training, from 0 to 1, from which on there is subword regularization: 0.5 is the second half."""
     concat_augment: float = Field(default=0.0, ge=0, le=4)
     """Extra training pairs per epoch, each the concatenation of two random ones, as a fraction of the corpus."""
     curriculum_epochs: int = Field(default=0, ge=0, le=1_000)

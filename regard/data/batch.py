@@ -1,7 +1,7 @@
 """Batches of sentences of similar length, limited by tokens, in an order that depends only on (seed, epoch)."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -129,12 +129,20 @@ class Batches:
     concat_augment: float = 0.0
     curriculum_epochs: int = 0
     """Epochs at the start whose batches are in order of length, short ones first.  Amodei et al. 2016 (SortaGrad)."""
+    early_collator: Collator | None = None
+    """The collator up to a progress of training, without the noise that comes later."""
+    early_until: float = 0.0
 
     def iterate_from(
-        self, position: DataPosition, rank: int = 0, world_size: int = 1
+        self,
+        position: DataPosition,
+        rank: int = 0,
+        world_size: int = 1,
+        progress: Callable[[], float] = lambda: 1.0,
     ) -> Iterator[tuple[DataPosition, Any]]:
         """Batches from a position on, without end, each with the position after it.
 
+        `progress` is that of training, from 0 to 1, when the next batch is made.
         With `world_size` processes, only every world_size-th batch is built here; the others are None.
         """
         rank_cycle = itertools.cycle(range(world_size))
@@ -145,13 +153,18 @@ class Batches:
                     is_local = next(rank_cycle) == rank
                     yield (
                         DataPosition(position.epoch, index + 1),
-                        self.make_batch(rows, position.epoch, index) if is_local else None,
+                        self.at(progress()).make_batch(rows, position.epoch, index) if is_local else None,
                     )
             if index < 0:
                 raise DataError(
                     f"no pair has at most data.max_length={self.max_length} tokens; raise it, or check the files"
                 )
             position = DataPosition(position.epoch + 1)
+
+    def at(self, progress: float) -> Self:
+        """The same batches with the collator of a progress of training."""
+        is_early = self.early_collator is not None and progress < self.early_until
+        return replace(self, collator=self.early_collator) if is_early else self
 
     def plan_epoch(self, epoch: int) -> Iterator[Array]:
         """The pairs of each batch of an epoch: rows of (pair, pair that is appended to it, or -1)."""

@@ -63,7 +63,8 @@ class TrainingLoop:
     def steps(self, number: int, data_position: DataPosition) -> Iterator[Step]:
         """Steps from `number` + 1 on, without end: the caller decides when to stop."""
         processes = self.processes
-        batches = self.batches.iterate_from(data_position, processes.rank, processes.world_size)
+        progress = 0.0
+        batches = self.batches.iterate_from(data_position, processes.rank, processes.world_size, lambda: progress)
         loss_module = processes.wrap(self.loss_module)
         loss_module.train()
         while True:

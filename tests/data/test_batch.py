@@ -1,5 +1,6 @@
 """Batches: everything once, nothing too large, in an order that is a function of (seed, epoch)."""
 
+from dataclasses import replace
 from itertools import chain, islice
 
 import numpy as np
@@ -97,6 +98,18 @@ def test_sampled_batches_hold_the_same_text_in_other_pieces(corpus):
     decode = corpus[1].source.decode
     assert [decode(r) for r in one.source.tolist()] == [decode(r) for r in two.source.tolist()]
     assert one.num_targets < two.num_targets and two.source.tolist() != again.source.tolist()
+
+
+def test_subword_regularization_begins_at_a_progress_of_training(corpus):
+    plain, sampled = make(corpus), make(corpus, subword_regularization=0.3)
+    late = replace(sampled, early_collator=plain.collator, early_until=0.5)
+    progress = iter([0.0, 0.2, 0.49, 0.5, 0.8, 1.0])
+    mixed = islice(late.iterate_from(DataPosition(), progress=lambda: next(progress)), 6)
+    others = (islice(batches.iterate_from(DataPosition()), 6) for batches in (plain, sampled))
+    for i, ((_, mine), (_, early), (_, regularized)) in enumerate(zip(mixed, *others, strict=True)):
+        expected, other = (early, regularized) if i < 3 else (regularized, early)
+        assert mine.source.tolist() == expected.source.tolist() != other.source.tolist()
+        assert mine.target_out.tolist() == expected.target_out.tolist()
 
 
 def test_a_batch_is_shifted_marked_and_padded_on_the_right():

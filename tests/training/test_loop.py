@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from regard.config import TrainConfig
-from regard.data.batch import DataPosition
+from regard.data.batch import DataPosition, TranslationCollator
 from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import DivergedError, ModelError, RunError
 from regard.model.weights import read, tensors_of
@@ -222,6 +222,23 @@ def test_batches_grow_until_the_end(corpus):
 
 def test_three_steps_and_four_are_seven_where_batches_grow(corpus):
     expected, parted = take(growing(corpus, 3), 7), growing(corpus, 3)
+    first = take(parted, 3)
+    rest = take(parted, 4, 3, first[-1].data_position)
+    assert [replace(step, seconds=0) for step in (*first, *rest)] == [replace(step, seconds=0) for step in expected]
+
+
+def test_noise_that_begins_later_begins_at_the_same_step_again(corpus):
+    def late(start: float) -> TrainingLoop:
+        loop = make_loop(corpus, settings())
+        collator = TranslationCollator(corpus[1], 0.5, 64)
+        batches = replace(loop.batches, collator=collator, early_collator=loop.batches.collator, early_until=start)
+        return replace(loop, batches=batches)
+
+    plain = [step.tokens for step in take(make_loop(corpus, settings()), 7)]
+    always = [step.tokens for step in take(late(0.0), 7)]
+    expected = take(late(0.5), 7)
+    assert [step.tokens for step in expected] == [*plain[:4], *always[4:]] and plain[4] != always[4]
+    parted = late(0.5)
     first = take(parted, 3)
     rest = take(parted, 4, 3, first[-1].data_position)
     assert [replace(step, seconds=0) for step in (*first, *rest)] == [replace(step, seconds=0) for step in expected]

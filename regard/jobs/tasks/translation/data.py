@@ -45,4 +45,6 @@ def build_batches(config: Config, data: TranslationData) -> Batches:
         seed=config.train.seed,
         concat_augment=config.data.concat_augment,
         curriculum_epochs=config.data.curriculum_epochs,
+        early_collator=TranslationCollator(data.tokenizers),
+        early_until=config.data.subword_regularization_start,
     )
