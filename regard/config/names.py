@@ -11,6 +11,7 @@ SETTING_ALIASES = {
     "data.joint_vocab": "share_vocab shared_vocab joined_dictionary joint_dictionary",
     "data.max_length": "max_len max_seq_len max_seq_length max_sequence_length max_source_length block_size ctx_len",
     "data.source": "src src_lang source_lang source_language",
+    "data.both_directions": "bidirectional two_way",
     "data.curriculum_epochs": "curriculum curriculum_learning sortagrad sort_by_length",
     "data.subword_regularization": "bpe_dropout sentencepiece_alphas subword_alpha",
     "data.target": "tgt trg tgt_lang trg_lang target_lang target_language",
