@@ -37,6 +37,8 @@ class DataConfig(Settings):
     """One vocabulary for both languages."""
     both_directions: bool = False
     """Train on every pair in both directions, with a tag of the target language before the source: >>fr<<."""
+    denoise_targets: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the pairs of a batch whose source is replaced by the target with hidden spans (denoising). 0: off."""
     subword_regularization: float = Field(default=0.0, ge=0, lt=1)
     """Subword regularization: probability that a token is split into the two it was merged from. 0: off."""
     subword_regularization_start: float = Field(default=0.0, ge=0, le=1)

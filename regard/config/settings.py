@@ -73,6 +73,8 @@ class Config(Settings):
     @model_validator(mode="after")
     def directions_have_languages(self) -> Self:
         data = self.data
+        if data.denoise_targets and not data.joint_vocab:
+            raise ValueError("data.denoise_targets needs data.joint_vocab=true: targets are read, too")
         if data.both_directions and not data.joint_vocab:
             raise ValueError("data.both_directions=true needs data.joint_vocab=true: each language is on both sides")
         if data.both_directions and (not data.source or not data.target or data.source == data.target):

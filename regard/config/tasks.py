@@ -68,6 +68,7 @@ SOURCE_TARGET_TASKS: tuple[TaskName, ...] = ("translate", "summarize")
 """A text -> another text."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
     "data.both_directions": ("translate",),
+    "data.denoise_targets": ("translate",),
     "data.subword_regularization": ("translate", "classify", "summarize"),
     "data.subword_regularization_start": ("translate", "summarize"),
     "data.concat_augment": ("translate",),

@@ -10,6 +10,7 @@ from regard.data.doctor import Diagnosis, Doctor, DoctorSettings, PairStream
 from regard.data.store import Texts
 from regard.data.tokenizers import tokenizer as tokenizer_module
 from regard.data.tokenizers.tagged_tokenizer import TaggedTokenizer, tag_of
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN
 from regard.data.tokenizers.tokenizer import Tokenizer, Tokenizers
 from regard.errors import ConfigError, DataError
 from regard.formats import Pair, read_pairs
@@ -156,7 +157,10 @@ def _train_tokenizer(run: Run, config: Config, texts: ReadTexts, count: int, sid
     vocab_size = config.data.vocab_size
     with stage("training the tokenizer"):
         tokenizer = tokenizer_module.train_tokenizer(
-            tokenizer_module.subsample(texts(), stride), vocab_size, config.data.tokenizer, _list_tags(config)
+            tokenizer_module.subsample(texts(), stride),
+            vocab_size,
+            config.data.tokenizer,
+            _list_control_symbols(config),
         )
     with atomic_write(path) as temporary:
         temporary.write_bytes(tokenizer.model)
@@ -168,9 +172,11 @@ def _train_tokenizer(run: Run, config: Config, texts: ReadTexts, count: int, sid
     return tokenizer, [f"{label}: {tokenizer.vocab_size:,} tokens instead of data.vocab_size={vocab_size:,}: {reason}"]
 
 
-def _list_tags(config: Config) -> list[str]:
-    """The tokens that no text is encoded with: the tags of both languages, where both directions are trained."""
-    return [tag_of(code) for code in (config.data.source, config.data.target)] if config.data.both_directions else []
+def _list_control_symbols(config: Config) -> list[str]:
+    """The tokens that no text is encoded with: tags of languages where both directions are trained, and a mask."""
+    c = config.data
+    tags = [tag_of(code) for code in (c.source, c.target)] if c.both_directions else []
+    return [*tags, MASK_TOKEN] if c.denoise_targets else tags
 
 
 def measure_training_text(run: Run) -> TextSize:
