@@ -12,7 +12,7 @@ Other programs on the machine change nothing: a curve is recorded over steps, an
 cost of a step. That is measured apart, on a quiet machine: a few dozen steps of every recipe in turns, their medians
 (--clock cpu counts the processor's time instead, divided by the threads, where the machine is never quiet). A budget of
 minutes is as many steps as it pays for, and the schedule ends with them. Preparing the data, validating and scoring
-take no minutes here.
+take no minutes here; a teacher and its translations do.
 
 Results are in results/speedrun.json, without any text of a corpus; FOLDER holds the runs, and may be removed. What is
 there is not done again, and a training that was stopped goes on, so call it again. The default comes first, since the
@@ -26,7 +26,7 @@ import shutil
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -40,10 +40,13 @@ from speed_recipes import BASE, Recipe, SpeedCorpus, Values, choose_base, descri
 
 from regard import config as settings
 from regard.config import Config
+from regard.decode import BeamSearch
 from regard.errors import ConfigError
 from regard.jobs.evaluate import read_sentences
 from regard.jobs.train.events import TrainingEvent, TrainingProgress
 from regard.jobs.train.fit import resume_run, train_run
+from regard.jobs.translate.distill import distill
+from regard.jobs.translate.worker_pool import RuntimeOptions
 from regard.metrics import Tokenization, corpus_bleu
 from regard.metrics.paired import bleu_difference
 from regard.model import weights
@@ -165,22 +168,15 @@ def _progress(folder: Path, config: Config) -> Iterator[TrainingProgress]:
 
 def train_cell(work: Work, recipe: Recipe, seed: int, points: int) -> dict[str, Any]:
     """A training within the minutes, from the start or from where it was stopped."""
+    earlier = _teach(work, recipe.teacher, seed, points) if recipe.teacher else Lesson(work)
     cost = work.cost(recipe)
-    steps = cost.steps_within(work.minutes)
-    every = max(1, steps // points)
-    limits = [f"train.steps={steps}", f"train.seed={seed}", f"train.validation_sentences={SENTENCES}"]
-    validations = [f"train.validate_every={every}", f"train.save_every={max(1, every // 2)}"]
-    config = work.config(recipe, *limits, *validations)
+    steps = cost.steps_within(work.minutes - earlier.minutes)
     folder = work.folder / f"{_file_name(recipe.name)}.{seed}"
-    processor = _train(folder, config)
-    run = open_run(folder)
+    run, processor = _train(folder, _limited(earlier.work, recipe, steps, seed, points))
     return {
         "steps": steps,
         "epochs": round(_epochs(run), 2),
-        "curve": [
-            [v.step, round(cost.minutes_at(v.step, steps), 4), v.loss, v.score.value if v.score else None]
-            for v in log.read_validations(run.log)
-        ],
+        "curve": [*earlier.curve, *_curve(run, cost, steps, earlier.minutes)],
         "milliseconds": cost.parts,
         "wall_milliseconds": 1000 * statistics.median(step.seconds for step in log.read_steps(run.log)),
         "cpu_milliseconds": processor,
@@ -192,15 +188,59 @@ def train_cell(work: Work, recipe: Recipe, seed: int, points: int) -> dict[str, 
     }
 
 
-def _train(folder: Path, config: Config) -> float:
-    """Train to the end; the median of the processor's milliseconds a step in this session."""
-    milliseconds, last = [0.0], time.process_time()
+@dataclass(frozen=True)
+class Lesson:
+    """What came before a training: its files, the minutes that it took, and the curve until then."""
+
+    work: Work
+    minutes: float = 0.0
+    curve: tuple[list[float | None], ...] = ()
+
+
+def _teach(work: Work, share: float, seed: int, points: int) -> Lesson:
+    """Train the base recipe for a share of the minutes, and add its translations to the pairs."""
+    base = Recipe(BASE)
+    cost = work.cost(base)
+    steps = cost.steps_within(share * work.minutes)
+    folder = work.folder / f"teacher-{share:g}.{seed}"
+    run, _ = _train(folder, _limited(work, base, steps, seed, points))
+    pairs, timing = folder.with_suffix(f".{seed}.jsonl"), folder.with_suffix(f".{seed}.minutes")
+    if not timing.exists():
+        for partial in work.folder.glob(f"{pairs.name}.*.partial"):  # whose time is not known
+            partial.unlink()
+        begin = time.process_time()
+        distill([folder], pairs, BeamSearch(), RuntimeOptions(workers=1))
+        write_text(timing, str((time.process_time() - begin) / torch.get_num_threads() / 60))
+    train = f"data.train={json.dumps([str(pairs)])}"
+    files = [train, *(setting for setting in work.files if not setting.startswith("data.train="))]
+    minutes = cost.minutes_at(steps, steps) + float(timing.read_text(encoding="utf-8"))
+    return Lesson(replace(work, files=files), minutes, tuple(_curve(run, cost, steps)))
+
+
+def _limited(work: Work, recipe: Recipe, steps: int, seed: int, points: int) -> Config:
+    """The settings of a training of this many steps, which is validated this often."""
+    every = max(1, steps // points)
+    limits = [f"train.steps={steps}", f"train.seed={seed}", f"train.validation_sentences={SENTENCES}"]
+    return work.config(recipe, *limits, f"train.validate_every={every}", f"train.save_every={max(1, every // 2)}")
+
+
+def _curve(run: Run, cost: StepCost, steps: int, offset: float = 0.0) -> list[list[float | None]]:
+    """Step, minutes, dev loss and greedy BLEU of every validation."""
+    return [
+        [v.step, round(offset + cost.minutes_at(v.step, steps), 4), v.loss, v.score.value if v.score else None]
+        for v in log.read_validations(run.log)
+    ]
+
+
+def _train(folder: Path, config: Config) -> tuple[Run, float]:
+    """Train to the end; the run, and the median of the processor's milliseconds a step in this session."""
+    milliseconds, last = [0.0], time.process_time()  # none where the run was finished before
     for event in _events(folder, config):
         if isinstance(event, TrainingProgress):
             now = time.process_time()
             milliseconds.append(1000 * (now - last))
             last = now
-    return statistics.median(milliseconds)
+    return open_run(folder), statistics.median(milliseconds)
 
 
 def _events(folder: Path, config: Config) -> Iterator[TrainingEvent]:
