@@ -82,6 +82,10 @@ class Config(Settings):
                 f"data.both_directions=true needs two languages for its tags; got data.source={data.source!r}, "
                 f"data.target={data.target!r}"
             )
+        if data.both_directions and data.concat_augment:
+            raise ValueError(
+                "data.both_directions and data.concat_augment: a target would be of two languages; choose one"
+            )
         return self
 
     @property

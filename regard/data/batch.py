@@ -163,8 +163,9 @@ class Batches:
 
     def at(self, progress: float) -> Self:
         """The same batches with the collator of a progress of training."""
-        is_early = self.early_collator is not None and progress < self.early_until
-        return replace(self, collator=self.early_collator) if is_early else self
+        if self.early_collator is None or progress >= self.early_until:
+            return self
+        return replace(self, collator=self.early_collator)
 
     def plan_epoch(self, epoch: int) -> Iterator[Array]:
         """The pairs of each batch of an epoch: rows of (pair, pair that is appended to it, or -1)."""

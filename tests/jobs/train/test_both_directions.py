@@ -102,6 +102,8 @@ def test_a_line_is_translated_as_trained_unless_its_tag_asks_for_the_reverse(run
     outputs = [best[0].text for best in translate_texts(translator, lines, GREEDY, pipeline)]
     assert outputs[0] == outputs[1] == outputs[0].upper() and outputs[2] == outputs[3] == outputs[2].lower()
     assert outputs[0] != outputs[2]
+    parts = LinePipeline(LengthLimit(9)).split(translator, ">>en<< ONE TWO. THREE FOUR FIVE.", "line 1").inputs()
+    assert len(parts) > 1 and all(part.startswith(">>en<< ") for part in parts)
     engine = open_engine(run.folder, "none", 1)
     assert [row[0].text for row in engine.candidates(lines, GREEDY)] == translator.translate(lines, GREEDY)
     example = build_pair_example(translator.tokenizers, "one two", "ONE TWO")
@@ -133,6 +135,7 @@ def test_a_run_that_goes_on_from_one_of_both_directions_is_one(run: Run, tiny, t
         ("data.joint_vocab=false", "data.both_directions=true needs data.joint_vocab=true"),
         ("data.source=", "needs two languages for its tags; got data.source=''"),
         ("data.source=fr", "needs two languages for its tags; got data.source='fr', data.target='fr'"),
+        ("data.concat_augment=0.2", "data.both_directions and data.concat_augment: a target would be of two languages"),
         ("task=summarize", "data.both_directions=1: only of use for task=translate"),
     ],
 )
