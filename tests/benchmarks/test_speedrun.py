@@ -93,7 +93,7 @@ def test_every_recipe_of_the_table_is_one_of_settings_that_exist():
     assert "default" in recipes
     base = {"train.learning_rate": 0.004, "train.warmup": 300}
     for recipe in recipes.values():
-        make_config([], base, recipe, [])
+        make_config(["data.source=en", "data.target=fr"], base, recipe, [])
     doubled = make_config([], base, recipes["learning rate doubled"], [])
     assert doubled.train.learning_rate == 0.008 and doubled.train.patience == 0
     assert make_config([], base, recipes["warm-up doubled"], []).train.warmup == 600
