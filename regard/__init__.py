@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from regard.api.training import demo as demo
     from regard.api.training import train as train
     from regard.api.training import training_events as training_events
+    from regard.api.translation import distill as distill
     from regard.api.translation import translate_file as translate_file
     from regard.api.translation import translate_stream as translate_stream
     from regard.data.doctor import Diagnosis as Diagnosis
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from regard.jobs.train.events import TrainingProgress as TrainingProgress
     from regard.jobs.train.events import TrainingStarted as TrainingStarted
     from regard.jobs.train.events import ValidationFinished as ValidationFinished
+    from regard.jobs.translate.distill import DistilledPairs as DistilledPairs
     from regard.jobs.translate.text import DocumentResult as DocumentResult
     from regard.jobs.translate.worker_pool import RuntimeOptions as RuntimeOptions
     from regard.labs.suite.session import LabRun as LabRun
@@ -137,7 +139,7 @@ _MODULES = {
     "regard.api.tasks.summarization": ("SummaryModel", "summarize_stream"),
     "regard.api.tasks.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events"),
-    "regard.api.translation": ("translate_file", "translate_stream"),
+    "regard.api.translation": ("distill", "translate_file", "translate_stream"),
     "regard.data.doctor": ("Diagnosis",),
     "regard.decode": ("BeamSearch", "GreedySearch", "SamplingSearch", "Search"),
     "regard.errors": ("RegardError", "RegardWarning"),
@@ -167,6 +169,7 @@ _MODULES = {
         "TrainingStarted",
         "ValidationFinished",
     ),
+    "regard.jobs.translate.distill": ("DistilledPairs",),
     "regard.jobs.translate.text": ("DocumentResult",),
     "regard.jobs.translate.worker_pool": ("RuntimeOptions",),
     "regard.labs.suite.session": ("LabRun", "LabSession"),

@@ -122,6 +122,8 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "compare_architectures": lambda: inspect_signature(regard.compare_architectures),
         "corpus": lambda: next(regard.corpus("copy", pairs=1)),
         "demo": lambda: inspect_signature(regard.demo),
+        "DistilledPairs": lambda: regard.DistilledPairs.__dataclass_fields__,
+        "distill": lambda: regard.distill("runs/mine", out=out / "distilled.jsonl"),
         "doctor": lambda: regard.doctor("pairs.tsv"),
         "document_pairs": lambda: refuse(lambda: regard.document_pairs("text.txt"), "no pairs of the kind"),
         "estimate": lambda: regard.estimate("pairs.tsv", steps=7),

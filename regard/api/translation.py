@@ -1,4 +1,4 @@
-"""Translate files and streams of lines."""
+"""Translate files and streams of lines, and the training sources of a run."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -7,9 +7,12 @@ from regard.api.arguments import AnyPath
 from regard.api.terminal import showing
 from regard.data.text_statistics import TextStatistics
 from regard.decode import BeamSearch, Search
+from regard.errors import ConfigError
 from regard.formats import check_translation, open_document
 from regard.formats.document import is_plain_text
 from regard.jobs.text_statistics import load_statistics
+from regard.jobs.translate.distill import DistilledPairs
+from regard.jobs.translate.distill import distill as distill_runs
 from regard.jobs.translate.pipeline import build_length_limit, build_pipeline
 from regard.jobs.translate.sentence_splitting import choose_splitting
 from regard.jobs.translate.text import DocumentResult, accept_translation, translate_document, translate_lines
@@ -53,6 +56,29 @@ def translate_file(
     with showing(progress), open_translator(Path(run), runtime or RuntimeOptions()) as translator:
         pipeline = build_pipeline(trained_run, translator.tokenizers, long, split_sentences)
         return translate_document(translator, document, Path(out), search or BeamSearch(), pipeline, check)
+
+
+def distill(
+    *runs: AnyPath,
+    out: AnyPath,
+    search: Search | None = None,
+    runtime: RuntimeOptions | None = None,
+    progress: bool = False,
+) -> DistilledPairs:
+    """Write the training pairs of a run together with translations of their sources, to train a better run on.
+
+        regard.distill("runs/mine", out="pairs.jsonl")
+        regard.train("pairs.jsonl", dev="pairs.dev.jsonl", out="runs/better", minutes=60)
+
+    With several runs, each translates the sources of the first one. Pairs that this one had held out for dev and test
+    are written beside the file (`held_out` of the result). What was interrupted goes on when it is called again.
+    `search` is a beam search of width 5 if unset; `runtime` is as for `translate_file`, with a process per core for a
+    long text.
+    """
+    if not runs:
+        raise ConfigError("name a run whose training sources are translated")
+    with showing(progress):
+        return distill_runs([Path(run) for run in runs], Path(out), search or BeamSearch(), runtime or RuntimeOptions())
 
 
 def translate_stream(

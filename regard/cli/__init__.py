@@ -20,6 +20,7 @@ from regard.cli import (
     convert,
     corpus,
     demo,
+    distill,
     doctor,
     estimate,
     evaluate,
@@ -69,7 +70,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Inspect": (look.look, look.heads, senses.senses, prune.prune),
     "Learn": (lab.lab,),
     "Studies": (tune.tune, architectures.architectures, report.report),
-    "Data": (doctor.doctor, pairs.pairs, corpus.corpus),
+    "Data": (doctor.doctor, pairs.pairs, distill.distill, corpus.corpus),
     "Exchange": (convert.import_, convert.export),
     "Machine and settings": (bench.bench, settings.settings, completion.completion, help.help_),
 }

@@ -35,10 +35,18 @@ class DataConfig(Settings):
     """SentencePiece algorithm."""
     joint_vocab: bool = True
     """One vocabulary for both languages."""
+    both_directions: bool = False
+    """Train on every pair in both directions, with a tag of the target language before the source: >>fr<<."""
+    denoise_targets: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the pairs of a batch whose source is replaced by the target with hidden spans (denoising). 0: off."""
     subword_regularization: float = Field(default=0.0, ge=0, lt=1)
     """Subword regularization: probability that a token is split into the two it was merged from. 0: off."""
+    subword_regularization_start: float = Field(default=0.0, ge=0, le=1)
+    """Progress of training, from 0 to 1, from which on there is subword regularization: 0.5 is the second half."""
     concat_augment: float = Field(default=0.0, ge=0, le=4)
     """Extra training pairs per epoch, each the concatenation of two random ones, as a fraction of the corpus."""
+    curriculum_epochs: int = Field(default=0, ge=0, le=1_000)
+    """Epochs at the start in which batches come in order of length, short sentences first. 0: in random order."""
     max_length: int = Field(default=256, ge=2, le=MAX_LENGTH)
     """Longest side, in tokens, of a training pair; longer pairs are left out and counted."""
     max_line_bytes: int = Field(default=MAX_LINE_BYTES, ge=1_000, le=100_000_000)

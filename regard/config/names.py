@@ -11,6 +11,8 @@ SETTING_ALIASES = {
     "data.joint_vocab": "share_vocab shared_vocab joined_dictionary joint_dictionary",
     "data.max_length": "max_len max_seq_len max_seq_length max_sequence_length max_source_length block_size ctx_len",
     "data.source": "src src_lang source_lang source_language",
+    "data.both_directions": "bidirectional two_way",
+    "data.curriculum_epochs": "curriculum curriculum_learning sortagrad sort_by_length",
     "data.subword_regularization": "bpe_dropout sentencepiece_alphas subword_alpha",
     "data.target": "tgt trg tgt_lang trg_lang target_lang target_language",
     "data.vocab_size": "vocabulary vocab n_vocab num_tokens bpe_tokens vocabulary_size dim_vocabs num_merges",
@@ -44,6 +46,7 @@ SETTING_ALIASES = {
     "train.accumulate_batches": "accum_count update_freq gradient_accumulation gradient_accumulation_steps "
     "grad_accum accumulate_grad_batches optimizer_delay",
     "train.average_checkpoints": "avg_checkpoints checkpoint_averaging",
+    "train.batch_growth": "mini_batch_warmup batch_size_schedule rampup_batch_size dynamic_batch_size",
     "train.batch_tokens": "batch_size max_tokens tokens_per_batch per_device_train_batch_size mini_batch batch",
     "train.betas": "beta1 beta2 adam_beta1 adam_beta2 adam_betas",
     "train.clip_grad_norm": "grad_clip clip_norm max_grad_norm gradient_clip_val gradient_clipping clip_gradients",

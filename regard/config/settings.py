@@ -70,6 +70,24 @@ class Config(Settings):
             raise ValueError("data.joint_vocab=false: what is read and what is written is the same text; leave it out")
         return self
 
+    @model_validator(mode="after")
+    def directions_have_languages(self) -> Self:
+        data = self.data
+        if data.denoise_targets and not data.joint_vocab:
+            raise ValueError("data.denoise_targets needs data.joint_vocab=true: targets are read, too")
+        if data.both_directions and not data.joint_vocab:
+            raise ValueError("data.both_directions=true needs data.joint_vocab=true: each language is on both sides")
+        if data.both_directions and (not data.source or not data.target or data.source == data.target):
+            raise ValueError(
+                f"data.both_directions=true needs two languages for its tags; got data.source={data.source!r}, "
+                f"data.target={data.target!r}"
+            )
+        if data.both_directions and data.concat_augment:
+            raise ValueError(
+                "data.both_directions and data.concat_augment: a target would be of two languages; choose one"
+            )
+        return self
+
     @property
     def split_seed(self) -> int:
         """The seed of what is held out of the training files."""

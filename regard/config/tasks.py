@@ -67,8 +67,12 @@ READING_TASKS: tuple[TaskName, ...] = ("embed",)
 SOURCE_TARGET_TASKS: tuple[TaskName, ...] = ("translate", "summarize")
 """A text -> another text."""
 SETTING_TASKS: dict[str, tuple[TaskName, ...]] = {
+    "data.both_directions": ("translate",),
+    "data.denoise_targets": ("translate",),
     "data.subword_regularization": ("translate", "classify", "summarize"),
+    "data.subword_regularization_start": ("translate", "summarize"),
     "data.concat_augment": ("translate",),
+    "data.curriculum_epochs": ("translate", "summarize"),
     "train.guided_alignment": ("translate",),
 }
 """Settings outside of the tasks' own sections that only some tasks heed; others refuse them."""

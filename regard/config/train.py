@@ -26,6 +26,8 @@ class TrainConfig(Settings):
     """Tokens of a batch: sentences times the longest side, padding included."""
     accumulate_batches: int = Field(default=1, ge=1, le=1_000_000)
     """Batches whose gradients are accumulated for one optimizer step."""
+    batch_growth: float = Field(default=1.0, ge=1, le=1_000)
+    """Factor that the accumulated batches of a step grow to, linearly until the end. 1: as many throughout."""
     optimizer: Literal["adamw", "muon"] = "adamw"
     """AdamW, or Muon for the matrices and AdamW for the rest."""
     learning_rate: float = Field(default=2e-3, gt=0, le=1e30)

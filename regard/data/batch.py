@@ -1,7 +1,7 @@
 """Batches of sentences of similar length, limited by tokens, in an order that depends only on (seed, epoch)."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -127,12 +127,22 @@ class Batches:
     max_length: int
     seed: int
     concat_augment: float = 0.0
+    curriculum_epochs: int = 0
+    """Epochs at the start whose batches are in order of length, short ones first.  Amodei et al. 2016 (SortaGrad)."""
+    early_collator: Collator | None = None
+    """The collator up to a progress of training, without the noise that comes later."""
+    early_until: float = 0.0
 
     def iterate_from(
-        self, position: DataPosition, rank: int = 0, world_size: int = 1
+        self,
+        position: DataPosition,
+        rank: int = 0,
+        world_size: int = 1,
+        progress: Callable[[], float] = lambda: 1.0,
     ) -> Iterator[tuple[DataPosition, Any]]:
         """Batches from a position on, without end, each with the position after it.
 
+        `progress` is that of training, from 0 to 1, when the next batch is made.
         With `world_size` processes, only every world_size-th batch is built here; the others are None.
         """
         rank_cycle = itertools.cycle(range(world_size))
@@ -143,13 +153,19 @@ class Batches:
                     is_local = next(rank_cycle) == rank
                     yield (
                         DataPosition(position.epoch, index + 1),
-                        self.make_batch(rows, position.epoch, index) if is_local else None,
+                        self.at(progress()).make_batch(rows, position.epoch, index) if is_local else None,
                     )
             if index < 0:
                 raise DataError(
                     f"no pair has at most data.max_length={self.max_length} tokens; raise it, or check the files"
                 )
             position = DataPosition(position.epoch + 1)
+
+    def at(self, progress: float) -> Self:
+        """The same batches with the collator of a progress of training."""
+        if self.early_collator is None or progress >= self.early_until:
+            return self
+        return replace(self, collator=self.early_collator)
 
     def plan_epoch(self, epoch: int) -> Iterator[Array]:
         """The pairs of each batch of an epoch: rows of (pair, pair that is appended to it, or -1)."""
@@ -158,7 +174,8 @@ class Batches:
             rows = self._add_concatenated(pool, rng)
             lengths = self._lengths(rows)
             fits = lengths.max(axis=0) <= self.max_length
-            yield from bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, rng)
+            order = rng if epoch >= self.curriculum_epochs else None
+            yield from bucket_by_length(rows[fits], lengths[:, fits], self.max_tokens, order)
 
     def make_batch(self, rows: Array, epoch: int, index: int) -> Any:
         """The batch of these pairs, with the noise of this epoch."""

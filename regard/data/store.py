@@ -170,16 +170,24 @@ def open_corpus(folder: Path, name: str, tokenizers: Tokenizers) -> Corpus:
 
 def open_rows(folder: Path, name: str, vocab_sizes: tuple[int, int]) -> Corpus:
     """A split that `write_sets` and `write_rows` have written."""
-    ids = [
+    source, target = Texts(folder, f"{name}.source"), Texts(folder, f"{name}.target")
+    corpus = Corpus(source, target, *open_ids(folder, name, vocab_sizes, len(source)))
+    if len(target) != len(source):
+        raise DataError(f"{folder / name}: its files have different numbers of rows. {REMEDY}")
+    return corpus
+
+
+def open_ids(folder: Path, name: str, vocab_sizes: tuple[int, int], num_rows: int) -> tuple[RaggedArray, RaggedArray]:
+    """The ids of both sides that `write_rows` has written."""
+    source, target = (
         RaggedArray(folder / f"{name}.{side}.ids", folder / f"{name}.{side}.starts", _id_dtype(size))
         for side, size in zip(SIDES, vocab_sizes, strict=True)
-    ]
-    corpus = Corpus(Texts(folder, f"{name}.source"), Texts(folder, f"{name}.target"), ids[0], ids[1])
-    for rows, side, size in zip(ids, SIDES, vocab_sizes, strict=True):
-        if len(rows) != len(corpus) or len(corpus.target) != len(corpus):
-            raise DataError(f"{folder / name}: its files have different numbers of rows. Train again with --overwrite.")
+    )
+    for rows, side, size in zip((source, target), SIDES, vocab_sizes, strict=True):
+        if len(rows) != num_rows:
+            raise DataError(f"{folder / name}: its files have different numbers of rows. {REMEDY}")
         rows.require_below(size, folder / f"{name}.{side}.ids")
-    return corpus
+    return source, target
 
 
 def chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:

@@ -11,6 +11,7 @@ from regard.data.documents.tokenizer import DocumentTokenizer
 from regard.data.store import SIDES
 from regard.data.tokenizers.byte_level_bpe import ByteLevelBPE
 from regard.data.tokenizers.remapped_sentencepiece import RemappedSentencePiece
+from regard.data.tokenizers.tagged_tokenizer import TaggedTokenizer
 from regard.data.tokenizers.text_tokenizer import SentencePieceText, TextTokenizer
 from regard.data.tokenizers.tokenizer import PAD, Tokenizer, Tokenizers
 from regard.data.tokenizers.wordpiece import WordPiece
@@ -194,11 +195,16 @@ def count_embeddings(config: Config, tokenizer: TextTokenizer | DocumentTokenize
 def load_tokenizers(run: Run, config: Config) -> Tokenizers:
     """One tokenizer for both sides, or one for each; imported ones come with tables of their tokens."""
     if config.data.joint_vocab and not run.vocab().exists():
-        joint = load_tokenizer(run, "")
-        return Tokenizers(joint, joint)
+        return share_tokenizer(load_tokenizer(run, ""), config)
     shared = _load_token_table(run, "") if config.data.joint_vocab else None
     source, target = (load_tokenizer(run, side, shared or _load_token_table(run, side)) for side in SIDES)
     return Tokenizers(source, target)
+
+
+def share_tokenizer(joint: Tokenizer, config: Config) -> Tokenizers:
+    """One tokenizer for both sides; of a model of both directions, sources begin with a tag."""
+    c = config.data
+    return Tokenizers(TaggedTokenizer(joint, c.target) if c.both_directions else joint, joint)
 
 
 def save_tokenizers(run: Run, tokenizers: Tokenizers) -> None:

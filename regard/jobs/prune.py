@@ -32,6 +32,7 @@ from regard.inspection.pruning.order import (
 from regard.inspection.trace import attention_sites
 from regard.jobs.load import load, load_tokenizers, new_model
 from regard.jobs.run_kind import has_cross_attention, refuse
+from regard.jobs.tasks.translation.data import open_training_data
 from regard.jobs.train.events import Note
 from regard.jobs.train.training_data import find_training_store
 from regard.metrics import Score, choose_tokenization, corpus_bleu
@@ -252,7 +253,7 @@ def _build_loop(run: Run, config: Config, model: EncoderDecoder, tokenizers: Tok
     return TrainingLoop(
         loss_module=TranslationLoss(model, c.label_smoothing, padding_free),
         batches=Batches(
-            open_corpus(run.store, "train", tokenizers),
+            open_training_data(run, config).trained_on,
             TranslationCollator(tokenizers),
             c.batch_tokens,
             config.data.max_length,

@@ -19,6 +19,7 @@ from regard.tasks.loss import LossModule
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.ema import Ema
 from regard.training.optim import Optimizers
+from regard.training.planning.batch_growth import BatchGrowth, no_growth
 from regard.training.planning.budget import Budget
 from regard.training.schedule import Schedule
 
@@ -57,24 +58,28 @@ class TrainingLoop:
     clip_grad_norm: float
     seed: int
     precision: PrecisionContext = contextlib.nullcontext
+    batch_growth: BatchGrowth = no_growth
 
     def steps(self, number: int, data_position: DataPosition) -> Iterator[Step]:
         """Steps from `number` + 1 on, without end: the caller decides when to stop."""
         processes = self.processes
-        batches = self.batches.iterate_from(data_position, processes.rank, processes.world_size)
+        progress = 0.0
+        batches = self.batches.iterate_from(data_position, processes.rank, processes.world_size, lambda: progress)
         loss_module = processes.wrap(self.loss_module)
         loss_module.train()
         while True:
             start = time.perf_counter()
             number += 1
-            group = list(islice(batches, self.accumulate_batches * processes.world_size))
+            # Progress before this step, so that the last step has a learning rate above 0.
+            progress = processes.broadcast(self.budget.progress(number - 1))
+            batches_per_process = round(self.accumulate_batches * self.batch_growth(progress))
+            group = list(islice(batches, batches_per_process * processes.world_size))
             # Dropout depends on (seed, step) only: no generator state is saved, and validation cannot disturb it.
             torch.manual_seed(_mix_seed(self.seed, number * processes.world_size + processes.rank))
             loss, correct, tokens = self._backward(loss_module, [batch for _, batch in group if batch is not None])
             grad_norm = self._clip_gradients()
             require_finite(number, loss, grad_norm)
-            # Progress before this step, so that the last step has a learning rate above 0.
-            lr_factor = self.schedule(number, processes.broadcast(self.budget.progress(number - 1)))
+            lr_factor = self.schedule(number, progress)
             learning_rate, *muon_learning_rate = self.optimizers.step(lr_factor)
             self.ema.update()
             yield Step(

@@ -110,6 +110,7 @@ COMMANDS = {
     "look": ["look", "run", "I see the dog.", "--out", "out/x.html"],
     "heads": ["heads", "run", "big.tsv", "--sentences", "1000", "--csv", "out/x.csv"],
     "senses": ["senses", "run", "dog", "senses.tsv", "--svg", "out/x.svg"],
+    "distill": ["distill", "run", "--out", "out/x.jsonl"],
     "prune": ["prune", "run", "--finetune-steps", "100000", "--out", "out/x"],
     "export": ["export", "run", "--to", "marian", "--out", "out/x"],
     "import": ["import", "marian", "--out", "out/x"],
@@ -136,7 +137,7 @@ NEEDED = {
     ],
 }
 """What must have been run before."""
-KEPT = {"train": {"run"}, "tune": {"study"}, "demo": {"x", "x-corpus"}}
+KEPT = {"train": {"run"}, "tune": {"study"}, "demo": {"x", "x-corpus"}, "distill": {"x.jsonl.1.partial"}}
 """What is not complete, and yet kept, because it can be resumed."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_SECONDS = 20.0

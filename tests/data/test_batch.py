@@ -1,5 +1,6 @@
 """Batches: everything once, nothing too large, in an order that is a function of (seed, epoch)."""
 
+from dataclasses import replace
 from itertools import chain, islice
 
 import numpy as np
@@ -64,6 +65,19 @@ def test_order_depends_on_seed_and_epoch_alone(corpus):
     assert rows(make(corpus), 3) != rows(make(corpus, seed=2), 3)
 
 
+def test_a_curriculum_begins_with_epochs_of_short_sentences_first(corpus):
+    plain, curriculum = make(corpus), make(corpus, curriculum_epochs=2)
+    longest = [max(map(len_of(corpus), group)) for group in rows(curriculum, 1)]
+    assert longest == sorted(longest) and len(set(longest)) > 7
+    assert rows(curriculum, 0) != rows(curriculum, 1) == rows(make(corpus, curriculum_epochs=2), 1)
+    assert sorted(chain.from_iterable(rows(curriculum, 1))) == list(range(307))
+    assert rows(curriculum, 2) == rows(plain, 2)
+    assert sorted(map(sorted, rows(curriculum, 1))) == sorted(map(sorted, rows(plain, 1)))  # the same batches
+    whole = list(islice(curriculum.iterate_from(DataPosition()), 11))
+    resumed = list(islice(curriculum.iterate_from(whole[4][0]), 6))
+    assert all(torch.equal(a.source, b.source) for (_, a), (_, b) in zip(whole[5:], resumed, strict=True))
+
+
 @pytest.mark.parametrize("sampling", [0.0, 0.2])
 def test_going_on_from_a_place_is_going_on(corpus, sampling):
     batches = make(corpus, subword_regularization=sampling)
@@ -84,6 +98,18 @@ def test_sampled_batches_hold_the_same_text_in_other_pieces(corpus):
     decode = corpus[1].source.decode
     assert [decode(r) for r in one.source.tolist()] == [decode(r) for r in two.source.tolist()]
     assert one.num_targets < two.num_targets and two.source.tolist() != again.source.tolist()
+
+
+def test_subword_regularization_begins_at_a_progress_of_training(corpus):
+    plain, sampled = make(corpus), make(corpus, subword_regularization=0.3)
+    late = replace(sampled, early_collator=plain.collator, early_until=0.5)
+    progress = iter([0.0, 0.2, 0.49, 0.5, 0.8, 1.0])
+    mixed = islice(late.iterate_from(DataPosition(), progress=lambda: next(progress)), 6)
+    others = (islice(batches.iterate_from(DataPosition()), 6) for batches in (plain, sampled))
+    for i, ((_, mine), (_, early), (_, regularized)) in enumerate(zip(mixed, *others, strict=True)):
+        expected, other = (early, regularized) if i < 3 else (regularized, early)
+        assert mine.source.tolist() == expected.source.tolist() != other.source.tolist()
+        assert mine.target_out.tolist() == expected.target_out.tolist()
 
 
 def test_a_batch_is_shifted_marked_and_padded_on_the_right():

@@ -3,7 +3,7 @@
 import copy
 import math
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch.testing import assert_close
 
 from regard.config import TrainConfig
-from regard.data.batch import DataPosition
+from regard.data.batch import DataPosition, TranslationCollator
 from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import DivergedError, ModelError, RunError
 from regard.model.weights import read, tensors_of
@@ -21,6 +21,7 @@ from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.distributed.fsdp import FSDPCheckpoints
 from regard.training.loop import Step, TrainingLoop, _mix_seed, require_finite
+from regard.training.planning.batch_growth import linear_growth, mean_growth
 from regard.training.schedule import cosine
 from tests.training.loops import STEPS, make_loop, write_corpus
 
@@ -201,6 +202,46 @@ def test_a_sharded_model_is_saved_whole_and_loaded_into_its_shards(corpus, tmp_p
     assert [step.loss for step in found] == [step.loss for step in expected]
     for one, two in zip(loops[0].loss_module.parameters(), loops[1].loss_module.parameters(), strict=True):
         assert torch.equal(one, two)
+
+
+def growing(corpus, last: float, **changes: object) -> TrainingLoop:
+    return replace(make_loop(corpus, settings(**changes), dropout=0.3), batch_growth=linear_growth(last))
+
+
+def test_batches_grow_until_the_end(corpus):
+    loop = growing(corpus, 4)
+    order = [position for position, _ in islice(loop.batches.iterate_from(DataPosition()), 99)]
+    steps = take(loop, STEPS)
+    read = [order.index(step.data_position) + 1 for step in steps]
+    counts = [after - before for before, after in pairwise([0, *read])]
+    assert counts == sorted(counts) and (counts[0], counts[-1]) == (1, 4)
+    assert sum(counts) == pytest.approx(STEPS * mean_growth(4), rel=0.15)
+    plain = [step.data_position for step in take(make_loop(corpus, settings(accumulate_batches=2)), 3)]
+    assert [step.data_position for step in take(growing(corpus, 1, accumulate_batches=2), 3)] == plain
+
+
+def test_three_steps_and_four_are_seven_where_batches_grow(corpus):
+    expected, parted = take(growing(corpus, 3), 7), growing(corpus, 3)
+    first = take(parted, 3)
+    rest = take(parted, 4, 3, first[-1].data_position)
+    assert [replace(step, seconds=0) for step in (*first, *rest)] == [replace(step, seconds=0) for step in expected]
+
+
+def test_noise_that_begins_later_begins_at_the_same_step_again(corpus):
+    def late(start: float) -> TrainingLoop:
+        loop = make_loop(corpus, settings())
+        collator = TranslationCollator(corpus[1], 0.5, 64)
+        batches = replace(loop.batches, collator=collator, early_collator=loop.batches.collator, early_until=start)
+        return replace(loop, batches=batches)
+
+    plain = [step.tokens for step in take(make_loop(corpus, settings()), 7)]
+    always = [step.tokens for step in take(late(0.0), 7)]
+    expected = take(late(0.5), 7)
+    assert [step.tokens for step in expected] == [*plain[:4], *always[4:]] and plain[4] != always[4]
+    parted = late(0.5)
+    first = take(parted, 3)
+    rest = take(parted, 4, 3, first[-1].data_position)
+    assert [replace(step, seconds=0) for step in (*first, *rest)] == [replace(step, seconds=0) for step in expected]
 
 
 class RecordingProcess(SingleProcess):

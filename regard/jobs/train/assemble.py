@@ -32,6 +32,7 @@ from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.log import Log, NullLog
 from regard.training.loop import TrainingLoop
+from regard.training.planning.batch_growth import linear_growth, mean_growth
 from regard.training.planning.budget import Budget
 from regard.training.planning.estimate import TrainingEstimate
 from regard.training.precision import Precision, resolve_precision, uses_padding_free
@@ -94,8 +95,8 @@ def build_session(
 
 
 def count_steps_per_epoch(c: TrainConfig, batches: Batches, world_size: int) -> float:
-    """Optimizer steps of an epoch, by the batches of the first one."""
-    return batches.count_batches() / (c.accumulate_batches * world_size)
+    """Optimizer steps of an epoch, by the batches of the first one; the mean where batches grow."""
+    return batches.count_batches() / (c.accumulate_batches * mean_growth(c.batch_growth) * world_size)
 
 
 def compute_last_step(c: TrainConfig, batches: Batches, world_size: int) -> int | None:
@@ -135,6 +136,7 @@ def _build_loop(
         clip_grad_norm=c.clip_grad_norm,
         seed=c.seed,
         precision=precision.context,
+        batch_growth=linear_growth(c.batch_growth),
     )
 
 

@@ -10,7 +10,7 @@ from regard.errors import ConfigError
 from regard.hardware import available_memory, configure_cpu, measure_matmul_flops, pick_device
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.task import TextSize, TrainingData
-from regard.jobs.tasks.translation.prepare import read_training_pairs
+from regard.jobs.tasks.translation.prepare import count_directions, read_training_pairs
 from regard.progress import stage
 from regard.training.planning.cost import compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training, training_throughput
@@ -82,11 +82,12 @@ def estimate_files(config: Config) -> FileEstimate:
     pairs, source, target = 0, 0, 0
     for pair in read_training_pairs(config):
         pairs, source, target = pairs + 1, source + len(pair.source.encode()), target + len(pair.target.encode())
-    config, choices = choose_missing_settings(config, TextSize(pairs, source, target))
-    lengths = SizingInputs(pairs, source, target, 0.0).mean_lengths
+    size = count_directions(TextSize(pairs, source, target), config)
+    config, choices = choose_missing_settings(config, size)
+    lengths = SizingInputs(*size, 0.0).mean_lengths
     with stage("measuring this machine"):
         throughput = measure_throughput(config)
-    cost = estimate_training(config, pairs, lengths, config.data.vocab_size, throughput)
+    cost = estimate_training(config, size.examples, lengths, config.data.vocab_size, throughput)
     return FileEstimate(pairs, tuple(choices), cost, config)
 
 

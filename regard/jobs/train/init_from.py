@@ -13,6 +13,8 @@ from regard.run import Run, atomic_write
 from regard.training.planning.sizing import default_learning_rate
 
 INHERITED_SETTINGS = ("data.vocab_size", "data.tokenizer", "data.joint_vocab", "data.source", "data.target")
+TASK_SETTINGS = ("data.both_directions",)
+"""Settings that are inherited by a run of the same task alone."""
 OVERRIDABLE_SETTINGS = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "model.word_dropout")
 """Settings of the model that weights do not depend on: a fine-tuned run may change them."""
 STACK_SETTINGS = ("model.architecture", "model.encoder_layers", "model.decoder_layers", "model.pooler", "model.pruned")
@@ -28,7 +30,8 @@ def inherit_settings(init_run: Run, config: Config) -> Config:
     table = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
     init_values = settings.flatten(init_config.model_dump(mode="json", exclude_none=True))
     for name, value in init_values.items():
-        if not _is_inherited(name, keeps_stacks):
+        continues = name in TASK_SETTINGS and is_same_task(init_config, config)
+        if not continues and not _is_inherited(name, keeps_stacks):
             continue
         requested_value = settings.flatten(table).get(name, value)
         if name in explicit_names and value == "":  # a language that was not set contradicts nothing

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from regard.data.sentences import Sentence, fit_blank
 from regard.data.tokenizers.remapped_sentencepiece import LANGUAGE_TAG, RemappedSentencePiece
+from regard.data.tokenizers.tagged_tokenizer import TaggedTokenizer
 from regard.decode import Search
 from regard.errors import DataError
 from regard.formats import Document, check_translation, tsv
@@ -82,7 +83,8 @@ class LinePipeline:
         """The sentences of a line, split further where they are too long."""
         if self.length_limit.refuse:
             self.length_limit.split(translator, line, location)
-        tag = LANGUAGE_TAG.match(line) if isinstance(translator.tokenizers.source, RemappedSentencePiece) else None
+        takes_tags = isinstance(translator.tokenizers.source, RemappedSentencePiece | TaggedTokenizer)
+        tag = LANGUAGE_TAG.match(line) if takes_tags else None
         prefix = line[: tag.end()] + " " * line[tag.end() :].startswith(" ") if tag else ""
         before, text, after = _split_edges(line[len(prefix) :])
         texts: list[str] = []

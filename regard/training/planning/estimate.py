@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, replace
 
 from regard.config import Config
+from regard.training.planning.batch_growth import mean_growth
 from regard.training.planning.cost import (
     MeanLengths,
     ParameterCounts,
@@ -113,12 +114,13 @@ def estimate_training(
     flops_per_pair = training_flops(m, vocab_size, lengths) * (2 if c.rdrop else 1)
     pairs_per_batch = min(max_rows, NON_PADDING_RATIO * c.batch_tokens / max(lengths.source, lengths.target))
     layers = sum(m.depth(stack) for stack in m.architecture.split("-"))
-    seconds_per_step = c.accumulate_batches * (
+    batches_per_step = c.accumulate_batches * mean_growth(c.batch_growth)
+    seconds_per_step = batches_per_step * (
         pairs_per_batch * flops_per_pair / (matmul_efficiency(m.dim) * flops_per_second)
         + BATCH_OVERHEAD_SECONDS
         + LAYER_OVERHEAD_SECONDS * layers
     )
-    pairs_per_step = processes * c.accumulate_batches * pairs_per_batch
+    pairs_per_step = processes * batches_per_step * pairs_per_batch
     steps_per_epoch = max(1.0, pairs / pairs_per_step)
     step_limits = [
         c.last_step,

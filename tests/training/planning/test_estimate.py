@@ -43,6 +43,7 @@ def test_a_faster_machine_a_smaller_model_and_one_forward_take_less():
     assert cost("train.steps=100", "model.dim=64").minutes < base.minutes
     assert cost("train.steps=100", "train.rdrop=5").minutes > 1.5 * base.minutes
     assert cost("train.steps=100", "train.accumulate_batches=3").minutes == pytest.approx(3 * base.minutes)
+    assert cost("train.steps=100", "train.batch_growth=5").minutes == pytest.approx(3 * base.minutes)
 
 
 @pytest.mark.parametrize(("width", "measured"), [(256, 1.26), (384, 1.55)])

@@ -30,19 +30,19 @@ class EncoderDecoderTask(AttentionTask):
     """A source text -> a target text, by an encoder-decoder. A subclass says what the texts, scores and words are."""
 
     def measure_texts(self, run: Run) -> TextSize:
-        return prepare.measure_training_text(run)
+        return prepare.count_directions(prepare.measure_training_text(run), run.load_config())
 
     def open_data(self, run: Run, config: Config) -> TranslationData:
         return translation_data.open_training_data(run, config)
 
     def count_examples(self, data: TranslationData) -> float:
-        return len(data.train)
+        return len(data.trained_on)
 
     def max_batch_rows(self, config: Config) -> float:
         return math.inf
 
     def mean_lengths(self, data: TranslationData) -> MeanLengths:
-        pairs, sides = len(data.train), (data.train.source_ids, data.train.target_ids)
+        pairs, sides = len(data.trained_on), (data.trained_on.source_ids, data.trained_on.target_ids)
         return MeanLengths(*(len(side.values) / pairs + 1 for side in sides))  # EOS included
 
     def require_memory(self, config: Config, data: TranslationData) -> None:
@@ -82,5 +82,5 @@ class EncoderDecoderTask(AttentionTask):
 
 
 def _build_guided_alignment(config: Config, data: TranslationData) -> GuidedAlignment:
-    table = ibm_model1.fit_corpus(data.train, data.tokenizers.source.vocab_size)
+    table = ibm_model1.fit_corpus(data.trained_on, data.tokenizers.source.vocab_size)
     return GuidedAlignment(table, config.train.guided_alignment, guided_layer(config.model.depth("decoder")))

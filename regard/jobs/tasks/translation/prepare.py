@@ -5,14 +5,17 @@ from itertools import chain
 
 from regard.config import Config
 from regard.data import split, store
+from regard.data.both_directions import write_both_directions
 from regard.data.doctor import Diagnosis, Doctor, DoctorSettings, PairStream
 from regard.data.store import Texts
 from regard.data.tokenizers import tokenizer as tokenizer_module
+from regard.data.tokenizers.tagged_tokenizer import TaggedTokenizer, tag_of
+from regard.data.tokenizers.text_tokenizer import MASK_TOKEN
 from regard.data.tokenizers.tokenizer import Tokenizer, Tokenizers
 from regard.errors import ConfigError, DataError
 from regard.formats import Pair, read_pairs
 from regard.jobs.contamination import TrainingSources, describe_contamination, load_trained_sources
-from regard.jobs.load import load_tokenizer, load_tokenizers
+from regard.jobs.load import load_tokenizer, load_tokenizers, share_tokenizer
 from regard.jobs.tasks.task import TextSize
 from regard.jobs.train.training_data import read_texts_manifest
 from regard.progress import stage, track
@@ -125,6 +128,9 @@ def tokenize_corpora(run: Run, config: Config) -> None:
     tokenizers, notes = train_tokenizers(run, config, lambda: sources, lambda: targets, len(sources))
     for name in read_texts_manifest(run).sets:
         store.write_ids(run.store, name, tokenizers)
+    if isinstance(tokenizers.source, TaggedTokenizer):
+        source_tag = tokenizers.source.tag_id(config.data.source)
+        write_both_directions(run.store, store.open_corpus(run.store, "train", tokenizers), source_tag, tokenizers)
     run.write_json(run.tokens_manifest, {"notes": notes})
 
 
@@ -136,7 +142,7 @@ def train_tokenizers(
         return load_tokenizers(run, config), []
     if config.data.joint_vocab:
         joint, notes = _train_tokenizer(run, config, lambda: chain(sources(), targets()), 2 * num_pairs, "")
-        return Tokenizers(joint, joint), notes
+        return share_tokenizer(joint, config), notes
     source, notes = _train_tokenizer(run, config, sources, num_pairs, "source")
     target, target_notes = _train_tokenizer(run, config, targets, num_pairs, "target")
     return Tokenizers(source, target), notes + target_notes
@@ -151,7 +157,10 @@ def _train_tokenizer(run: Run, config: Config, texts: ReadTexts, count: int, sid
     vocab_size = config.data.vocab_size
     with stage("training the tokenizer"):
         tokenizer = tokenizer_module.train_tokenizer(
-            tokenizer_module.subsample(texts(), stride), vocab_size, config.data.tokenizer
+            tokenizer_module.subsample(texts(), stride),
+            vocab_size,
+            config.data.tokenizer,
+            _list_control_symbols(config),
         )
     with atomic_write(path) as temporary:
         temporary.write_bytes(tokenizer.model)
@@ -163,7 +172,20 @@ def _train_tokenizer(run: Run, config: Config, texts: ReadTexts, count: int, sid
     return tokenizer, [f"{label}: {tokenizer.vocab_size:,} tokens instead of data.vocab_size={vocab_size:,}: {reason}"]
 
 
+def _list_control_symbols(config: Config) -> list[str]:
+    """The tokens that no text is encoded with: tags of languages where both directions are trained, and a mask."""
+    c = config.data
+    tags = [tag_of(code) for code in (c.source, c.target)] if c.both_directions else []
+    return [*tags, MASK_TOKEN] if c.denoise_targets else tags
+
+
 def measure_training_text(run: Run) -> TextSize:
     """The number of pairs, and of bytes of each side, of the training texts."""
     sides = [Texts(run.store, f"train.{side}") for side in ("source", "target")]
     return TextSize(len(sides[0]), sides[0].num_bytes, sides[1].num_bytes)
+
+
+def count_directions(size: TextSize, config: Config) -> TextSize:
+    """The size of a text that is trained on in the directions of the settings."""
+    num_bytes = size.source_bytes + size.target_bytes
+    return TextSize(2 * size.examples, num_bytes, num_bytes) if config.data.both_directions else size
