@@ -82,7 +82,7 @@ export class SentencePiece {
       }
       const leads = atBeginning && (hasPrefix || removesExtra) && token.text.startsWith(SPACE);
       text += (leads ? token.text.slice(1) : token.text).replaceAll(SPACE, " ");
-      if (!(leads && removesExtra)) atBeginning = false;
+      if (text !== "" || !removesExtra) atBeginning = false; // further blanks may follow the first
     }
     flush();
     return text;
