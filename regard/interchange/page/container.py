@@ -8,7 +8,7 @@ The header has the settings of the model, so that the engine builds the same mod
 import json
 import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
@@ -33,10 +33,23 @@ KINDS: dict[type[PageModel], str] = {
 }
 
 
+class Aligner(NamedTuple):
+    """The cross-attention that says where a word of the output comes from."""
+
+    layer: int
+    head: int
+    """Its number among the heads that pruning has kept."""
+
+
 def pack_model(
-    model: PageModel, config: ModelConfig, files: Mapping[str, bytes] | None = None, quantize: str = "int8"
+    model: PageModel,
+    config: ModelConfig,
+    files: Mapping[str, bytes] | None = None,
+    quantize: str = "int8",
+    aligner: Aligner | None = None,
+    max_source_tokens: int | None = None,
 ) -> bytes:
-    """A model in the format of the engine, with files that belong to it, such as its tokenizers."""
+    """A model in the format of the engine, with files that belong to it: its tokenizers, `source` and `target`."""
     if quantize not in QUANTIZATIONS:
         raise ConfigError(f"--quantize {quantize}: a page supports {', '.join(QUANTIZATIONS)}")
     require_engine_parts(config)
@@ -52,6 +65,8 @@ def pack_model(
         "pad": model.pad,
         "bos": BOS,
         "eos": EOS,
+        "aligner": aligner and aligner._asdict(),
+        "max_source_tokens": max_source_tokens,
         "tensors": entries,
         "aliases": aliases,
         "files": {name: body.add(content) for name, content in (files or {}).items()},

@@ -25,7 +25,7 @@ export class TranslationSession {
     this.target = header.files.target ? new SentencePiece(this.weights.file("target"), hidden) : this.source;
     const positions = (this.model.encoder ?? this.model.decoder).maxLength - 1;
     this.maxSourceTokens = Math.min(header.max_source_tokens ?? Infinity, positions);
-    this.aligner = header.aligner ?? { layer: this.model.decoder.layers.length - 1, head: null };
+    this.aligner = header.aligner ?? { layer: Math.max(0, this.model.decoder.layers.length - 2), head: null };
   }
 
   /** The ids of a source, with its end. */

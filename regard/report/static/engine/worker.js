@@ -37,10 +37,10 @@ const REQUESTS = {
   /** Sentences one after the other; each is sent as soon as it is ready, the growing one as it grows. */
   async translate({ id, sentences, beam, nbest }) {
     current = id;
-    for (const [index, { text, prefix }] of sentences.entries()) {
-      const key = JSON.stringify([text, prefix, beam, nbest]);
+    for (const [index, { text, prefix, fixed }] of sentences.entries()) {
+      const key = JSON.stringify([text, prefix, fixed, beam, nbest]);
       if (!cache.has(key)) {
-        const result = await translateSentence(id, index, text, { prefix, beam, nbest });
+        const result = await translateSentence(id, index, text, { prefix, fixed, beam, nbest });
         if (result === null) return { stopped: true };
         remember(key, result);
       }
@@ -55,7 +55,7 @@ const REQUESTS = {
 };
 
 /** { hypotheses, unknown, parts }, or null if a newer translation was asked for. */
-async function translateSentence(id, index, text, options) {
+async function translateSentence(id, index, text, { fixed, ...options }) {
   const parts = options.prefix?.length ? [text] : session.splitLong(text);
   const words = [];
   let hypotheses = [];
@@ -66,7 +66,7 @@ async function translateSentence(id, index, text, options) {
     if (hypotheses === null) return null;
     if (!hypotheses.length) throw new Error("the model gives no token a finite probability: its weights overflow");
     truncated ||= hypotheses[0].truncated;
-    for (const word of session.describe(part.trimEnd(), hypotheses[0].ids)) {
+    for (const word of session.describe(part.trimEnd(), fixed ?? hypotheses[0].ids)) {
       const sources = word.sources.map((place) => ({ ...place, begin: place.begin + offset, end: place.end + offset }));
       const text = words.length && word.from === 0 ? ` ${word.text}` : word.text;
       words.push({ ...word, text, sources });
@@ -75,7 +75,7 @@ async function translateSentence(id, index, text, options) {
   }
   const single = parts.length === 1;
   const others = single ? hypotheses.map(({ ids, score }) => ({ ids, score, text: session.target.decode(ids) })) : [];
-  const ids = single ? hypotheses[0].ids : null;
+  const ids = single ? (fixed ?? hypotheses[0].ids) : null; // those that the words are made of
   return { words, ids, hypotheses: others, truncated, parts: parts.length, unknown: session.unknownCharacters(text) };
 }
 

@@ -1,0 +1,91 @@
+"""In 8-bit integers the engine gives the outputs of torch with the same integers and the same rounding."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
+from regard.interchange.page import pack_model
+from regard.jobs.load import load
+from regard.metrics import bleu
+from regard.model.build import build
+from regard.model.transformer import EncoderDecoder
+from regard.run import Run
+from tests.interchange.page.reference import as_in_page
+from tests.interchange.page.test_forward import V, settings, write
+
+GREEDY = """
+const model = module_build.buildModel(open(input.file, input.simd));
+finish(input.sources.map((source) => {
+  const stepper = new module_stepper.ModelStepper(model, source, { pad: 0, bos: 2, eos: 3 }, (ids) => ids.join());
+  return module_search.runToEnd(module_search.greedySearch(stepper, new module_limits.Limits()))[0];
+}));
+"""
+
+
+def rows(ids: list[list[int]]) -> Tensor:
+    return pad_sequence([torch.tensor(row) for row in ids], batch_first=True, padding_value=PAD)
+
+
+def count_other_choices(model: EncoderDecoder, sources: list[list[int]], outputs: list[dict]) -> int:
+    """Sentences in which torch, given the same beginning, would choose another token somewhere."""
+    given = rows([[BOS, *one["ids"]] for one in outputs])
+    chosen = rows([[*one["ids"], PAD if one["truncated"] else EOS] for one in outputs])
+    logits = model.output(model(rows(sources), given))
+    logits[:, :, [PAD, BOS]] = -torch.inf
+    return int(((logits.argmax(dim=-1) != chosen) & (chosen != PAD)).any(dim=1).sum())
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("simd", [True, False])
+@pytest.mark.parametrize(
+    "case",
+    [
+        {},
+        {"norm": "post", "activation": "gelu", "positions": {"kind": "rotary"}},
+        {"norm_kind": "rms", "activation": "swiglu", "positions": {"kind": "t5"}},
+    ],
+    ids=["pre", "post", "rms"],
+)
+def test_integers_choose_what_torch_chooses(node, tmp_path: Path, case, simd):
+    config = settings(case, output_bias=True)
+    model = build(config, V, V, True, PAD)
+    model.output.bias[EOS] = 3.0
+    file = write(model, config, tmp_path / "model.bin", "int8")
+    sources = [[*torch.randint(4, V, (int(length),)).tolist(), EOS] for length in torch.randint(1, 13, (61,))]
+    outputs = node(GREEDY, {"file": file, "simd": simd, "sources": sources})
+    float_choices = count_other_choices(model, sources, outputs)
+    assert count_other_choices(as_in_page(model), sources, outputs) == 0
+    assert float_choices > 0 and any(not one["truncated"] for one in outputs)
+
+
+def translate_test_set(node, run: Run, tmp_path: Path, lines: list[str], quantize: str) -> tuple[list, list]:
+    translator = load(run.folder, "cpu")
+    (tmp_path / "model.bin").write_bytes(pack_model(translator.model, run.load_config().model, quantize=quantize))
+    sources = [[*ids, EOS] for ids in translator.tokenizers.source.encode(lines)]
+    outputs = node(GREEDY, {"file": str(tmp_path / "model.bin"), "simd": True, "sources": sources})
+    return sources, outputs
+
+
+@torch.no_grad()
+def assert_thousand_sentences_agree(node, run: Run, tmp_path: Path, corpora: Path) -> None:
+    folder = corpora / "multi30k" / "tok"
+    lines, references = (
+        (folder / f"test_2016_flickr.lc.norm.tok.{side}").read_text(encoding="utf-8").splitlines()[:1000]
+        for side in ("en", "fr")
+    )
+    translator = load(run.folder, "cpu")
+    decode = translator.tokenizers.target.decode
+    scores = {}
+    for quantize in ("none", "int8"):
+        sources, outputs = translate_test_set(node, run, tmp_path, lines, quantize)
+        model = load(run.folder, "cpu").model
+        model = as_in_page(model) if quantize == "int8" else model
+        parts = [slice(i, i + 100) for i in range(0, 1000, 100)]
+        others = sum(count_other_choices(model, sources[part], outputs[part]) for part in parts)
+        assert others == 0, quantize
+        scores[quantize] = bleu([decode(one["ids"]) for one in outputs], references).value
+    assert abs(scores["int8"] - scores["none"]) < 0.3, scores
