@@ -138,10 +138,9 @@ def _quality(run: Run) -> str | None:
 
 
 def _is_lowercase(run: Run) -> bool:
-    """Whether the sources of training had no capital letter."""
-    statistics = load_statistics(run)
-    letters = statistics.source_characters if statistics else ""
-    return bool(letters) and not any(map(str.isupper, letters))
+    """Whether the sources of training had lowercase letters and no capital one."""
+    letters = load_statistics(run).source_characters or ()
+    return any(map(str.islower, letters)) and not any(map(str.isupper, letters))
 
 
 def _date(run: Run) -> str:

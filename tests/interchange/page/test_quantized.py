@@ -7,10 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+import regard
+from regard.config import parse_assignments
 from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.interchange.page import pack_model
 from regard.jobs.load import load
-from regard.metrics import bleu
+from regard.metrics.bleu import corpus_bleu
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
@@ -78,8 +80,7 @@ def assert_thousand_sentences_agree(node, run: Run, tmp_path: Path, corpora: Pat
         for side in ("en", "fr")
     )
     translator = load(run.folder, "cpu")
-    decode = translator.tokenizers.target.decode
-    scores = {}
+    decode, scores = translator.tokenizers.target.decode, {}
     for quantize in ("none", "int8"):
         sources, outputs = translate_test_set(node, run, tmp_path, lines, quantize)
         model = load(run.folder, "cpu").model
@@ -87,5 +88,15 @@ def assert_thousand_sentences_agree(node, run: Run, tmp_path: Path, corpora: Pat
         parts = [slice(i, i + 100) for i in range(0, 1000, 100)]
         others = sum(count_other_choices(model, sources[part], outputs[part]) for part in parts)
         assert others == 0, quantize
-        scores[quantize] = bleu([decode(one["ids"]) for one in outputs], references).value
+        scores[quantize] = corpus_bleu([decode(one["ids"]) for one in outputs], references).value
+    print(scores)
     assert abs(scores["int8"] - scores["none"]) < 0.3, scores
+
+
+@pytest.mark.slow
+def test_a_thousand_sentences_are_those_of_torch(node, tmp_path: Path, corpora: Path):
+    folder = corpora / "multi30k" / "tok"
+    train, dev = ([folder / f"{name}.lc.norm.tok.{side}" for side in ("en", "fr")] for name in ("train", "val"))
+    small = ["model.dim=96", "model.ffn=192", "model.layers=2", "data.vocab_size=3000", "train.learning_rate=0.002"]
+    regard.train(train, dev=dev, out=tmp_path / "run", steps=700, settings=parse_assignments(small))
+    assert_thousand_sentences_agree(node, Run(tmp_path / "run"), tmp_path, corpora)

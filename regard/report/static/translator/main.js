@@ -5,7 +5,7 @@ import { nameOfTranslation, readTextFile, saveFile, translateText } from "./file
 import { closeMenu, openMenu } from "./menu.js";
 import { splitSentences } from "./segments.js";
 import { markPlaces, textarea } from "./source_pane.js";
-import { showSentences, translatedText } from "./target_pane.js";
+import { setBusy, showSentences, translatedText } from "./target_pane.js";
 
 const PAUSE = 200; // milliseconds without a key, after which the text is translated
 const MAX_TYPED = 20000; // characters; a longer text is for a file
@@ -21,7 +21,10 @@ let timer = 0;
 
 /** Translate the text as it is now. */
 async function translate() {
+  clearTimeout(timer);
+  timer = 0;
   closeMenu();
+  setBusy(true);
   markPlaces([]);
   const text = textarea.value;
   const old = new Map(sentences.filter(({ words }) => words).map((one) => [one.text, one]));
@@ -40,13 +43,15 @@ async function translate() {
   const open = asked.filter((one) => one.text);
   const requests = open.map(({ text: one }) => ({ text: one, prefix: [], ...choices.get(one) }));
   try {
-    await ask("translate", { sentences: requests, beam: BEAM, nbest: BEAM }, ({ sentence, partial, result }) => {
+    const { stopped } = await ask("translate", { sentences: requests, beam: BEAM, nbest: BEAM }, ({ sentence, partial, result }) => {
       if (asked !== sentences) return;
       if (result) Object.assign(open[sentence], result);
       else open[sentence].partial = partial;
       render();
     });
+    if (asked === sentences && !stopped && !timer) setBusy(false);
   } catch (error) {
+    setBusy(false);
     messages.text = [`This text cannot be translated: ${error.message}.`];
     render();
   }
@@ -157,6 +162,7 @@ function switchTheme() {
 
 textarea.addEventListener("input", () => {
   clearTimeout(timer);
+  setBusy(true);
   timer = setTimeout(translate, PAUSE);
 });
 byId("clear").addEventListener("click", () => {

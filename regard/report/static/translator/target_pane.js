@@ -12,7 +12,6 @@ const SURE = 0.9; // from this probability on a word is not shaded
 export function showSentences(sentences, onWord) {
   const focused = [...target.querySelectorAll(".word")].indexOf(document.activeElement);
   target.replaceChildren();
-  target.ariaBusy = String(sentences.some(({ words }) => !words));
   sentences.forEach((sentence, index) => {
     target.append(sentence.before);
     if (sentence.words) for (const word of sentence.words) target.append(...wordNodes(word, sentence, index, onWord));
@@ -29,10 +28,16 @@ export function translatedText() {
   return target.textContent;
 }
 
+/** Whether a translation is on its way. */
+export function setBusy(isBusy) {
+  target.ariaBusy = String(isBusy);
+}
+
 /** A word, after the blank before it. */
 function wordNodes(word, sentence, index, onWord) {
   const text = word.text.trimStart();
   const blank = word.text.slice(0, word.text.length - text.length);
+  if (!text) return [blank];
   const element = document.createElement("span");
   element.className = "word";
   element.role = "button";
