@@ -204,7 +204,7 @@ def test_nothing_in_a_text_is_executed_and_a_sentence_says_what_is_unknown(page:
 
 
 def test_a_long_text_is_interrupted_by_the_next_one(page: Any, translator: Translator):
-    long = " ".join(f"The girls were singing {number} songs." for number in range(120))
+    long = " ".join(f"The girls were singing {number} songs." for number in range(131))
     assert len(long) > 4000
     page.fill("#source", long)
     page.wait_for_selector("#target[aria-busy=true] .word", timeout=60_000)  # the first sentence is there

@@ -10,17 +10,19 @@ export const PAGE_BYTES = 65536; // of WebAssembly's memory
 const [X, ROWS, W, ENDS, DEPTH, OUT] = [0, 1, 2, 3, 4, 5]; // parameters
 const [BLOCK, ROW, XP, END, OUTPUT] = [6, 7, 8, 9, 10]; // locals: counters and addresses
 const POINTERS = [11, 12, 13, 14]; // into four rows of w
-const SUMS = [15, 16, 17, 18]; // of four rows of w, four lanes each
-const INPUT = 19;
+// Of four rows of w, four lanes each. Two sets take turns, so that no addition waits for the one before it.
+const SUMS = [15, 16, 17, 18];
+const OTHER_SUMS = [19, 20, 21, 22];
+const INPUT = 23;
 
 /**
  * Four rows of w at a time are multiplied with every row of x, so that w is read from memory once.
  * `part`: how many bytes of x and w a vector takes, and the instructions that load and multiply it.
  */
 function kernel(name, { xBytes, wBytes, load, multiply, sum }) {
-  const multiplyParts = [0, 1].flatMap((part) => [
+  const multiplyParts = [SUMS, OTHER_SUMS].flatMap((sums, part) => [
     ...get(XP), ...load128(16 * part), ...set(INPUT),
-    ...SUMS.flatMap((total, i) => [
+    ...sums.flatMap((total, i) => [
       ...get(total), ...get(POINTERS[i]), ...load(wBytes * part), ...get(INPUT), ...multiply, ...sum, ...set(total),
     ]),
   ]);
@@ -34,13 +36,14 @@ function kernel(name, { xBytes, wBytes, load, multiply, sum }) {
   const startRow = [
     ...POINTERS.flatMap((local, i) => [...(i ? get(POINTERS[i - 1]) : get(BLOCK)), ...(i ? [...wRow, ...ADD] : []), ...set(local)]),
     ...get(XP), ...rowBytes(xBytes), ...ADD, ...set(END),
-    ...SUMS.flatMap((total) => [...ZERO128, ...set(total)]),
+    ...[...SUMS, ...OTHER_SUMS].flatMap((total) => [...ZERO128, ...set(total)]),
   ];
   // Lanes of four sums are added to one vector, one lane for each: transposed in two steps.
   const pair = (a, b) => [
     ...get(a), ...get(b), ...shuffle32(0, 4, 1, 5), ...get(a), ...get(b), ...shuffle32(2, 6, 3, 7), ...sum,
   ];
   const store = [
+    ...SUMS.flatMap((total, i) => [...get(total), ...get(OTHER_SUMS[i]), ...sum, ...set(total)]),
     ...pair(SUMS[0], SUMS[1]), ...set(SUMS[0]), ...pair(SUMS[2], SUMS[3]), ...set(SUMS[2]),
     ...get(OUTPUT),
     ...get(SUMS[0]), ...get(SUMS[2]), ...shuffle32(0, 1, 4, 5), ...get(SUMS[0]), ...get(SUMS[2]), ...shuffle32(2, 3, 6, 7), ...sum,
@@ -57,7 +60,7 @@ function kernel(name, { xBytes, wBytes, load, multiply, sum }) {
     ],
     [...get(BLOCK), ...get(W), ...get(ENDS), ...wRow, ...MULTIPLY, ...ADD, ...LESS],
   );
-  const locals = [[9, I32], [5, V128]];
+  const locals = [[9, I32], [9, V128]];
   return { name, parameters: 6, locals, body: [...get(W), ...set(BLOCK), ...blocks] };
 }
 

@@ -6,11 +6,13 @@ export function logProbabilities(logits, i) {
   const size = logits.shape[1];
   const row = logits.data.subarray(i * size, (i + 1) * size);
   let largest = -Infinity;
-  for (const number of row) if (number > largest) largest = number;
+  for (let j = 0; j < size; j++) if (row[j] > largest) largest = row[j];
   let sum = 0;
-  for (const number of row) sum += Math.exp(number - largest);
+  for (let j = 0; j < size; j++) sum += Math.exp(row[j] - largest);
   const total = largest + Math.log(sum);
-  return Float64Array.from(row, (number) => number - total);
+  const logp = new Float64Array(size);
+  for (let j = 0; j < size; j++) logp[j] = row[j] - total;
+  return logp;
 }
 
 /** The indices of the k largest numbers, the largest first; of equal ones, the first. */
