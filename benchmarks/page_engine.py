@@ -52,7 +52,8 @@ async function prepare(size, names, dim) {{
   const input = Float32Array.from({{ length: dim }}, (_, i) => Math.sin(i + 1));
   for (const precision of ["int8", "none"])
     for (const simd of [true, false]) {{
-      const weights = new module_weights.Weights(module_container.readContainer(await bytes(`${{size}}.${{precision}}.bin`)), simd);
+      const container = module_container.readContainer(await bytes(`${{size}}.${{precision}}.bin`));
+      const weights = new module_weights.Weights(container, simd);
       const label = `${{precision}} ${{simd ? "SIMD" : "plain"}}`;
       run[`products ${{label}}`] = chainOf(weights, names, input);
       const model = module_build.buildModel(weights);
@@ -60,14 +61,19 @@ async function prepare(size, names, dim) {{
       run[`token ${{label}}`] = () => {{
         const decoder = new module_transformer.IncrementalDecoder(model, model.encode(source));
         let logits = decoder.prefill([2], 1);
-        for (let i = 1; i < {tokens}; i++) logits = decoder.step([module_search.topk(module_search.logProbabilities(logits, 0), 1)[0]]);
+        for (let i = 1; i < {tokens}; i++) {{
+          const logp = module_search.logProbabilities(logits, 0);
+          logits = decoder.step(module_search.topk(logp, 1));
+        }}
       }};
     }}
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.wasmPaths = new URL("ort/", location.href).href;
   for (const precision of ["int8", "none"]) {{
-    const session = await ort.InferenceSession.create(await bytes(`${{size}}.${{precision}}.onnx`), {{ executionProviders: ["wasm"] }});
-    run[`products ${{precision}} onnxruntime-web`] = async () => (await session.run({{ x: new ort.Tensor("float32", input, [1, dim]) }})).y.data[0];
+    const file = await bytes(`${{size}}.${{precision}}.onnx`);
+    const session = await ort.InferenceSession.create(file, {{ executionProviders: ["wasm"] }});
+    const x = new ort.Tensor("float32", input, [1, dim]);
+    run[`products ${{precision}} onnxruntime-web`] = async () => (await session.run({{ x }})).y.data[0];
   }}
   return run;
 }}
@@ -128,7 +134,9 @@ def graph_parts(weights: Sequence[torch.Tensor], int8: bool) -> Iterator[bytes]:
             yield initializer(f"w{i}", weight.T.contiguous().numpy(), FLOAT) + node("MatMul", [x, f"w{i}"], [y])
         else:
             integers, scales = quantize(weight)
-            yield initializer(f"w{i}", integers.T.contiguous().numpy(), INT8) + initializer(f"s{i}", scales.numpy(), FLOAT)
+            yield initializer(f"w{i}", integers.T.contiguous().numpy(), INT8) + initializer(
+                f"s{i}", scales.numpy(), FLOAT
+            )
             yield node("DynamicQuantizeLinear", [x], [f"q{i}", f"qs{i}", f"qz{i}"])
             yield node("MatMulInteger", [f"q{i}", f"w{i}", f"qz{i}"], [f"p{i}"])
             to_float = message(5, message(1, b"to") + whole(3, FLOAT) + whole(20, 2))
@@ -223,10 +231,11 @@ def main() -> None:
         *described(),
         "",
         f"Milliseconds, medians of {options.rounds} rounds in which everything takes turns. A token: greedy, source of "
-        f"{SOURCE} tokens, {TOKENS} tokens of output, the encoder included. Products: those of one decoder step alone, by "
-        f"our kernels and by {PACKAGE} (WebAssembly, one thread). The ratio is its time divided by ours with SIMD.",
+        f"{SOURCE} tokens, {TOKENS} tokens of output, the encoder included. Products: those of one decoder step alone, "
+        f"by our kernels and by {PACKAGE} (WebAssembly, one thread). The ratio is its time divided by ours with SIMD.",
         "",
-        "| parameters | weights | token, SIMD | token, plain | products, SIMD | products, plain | onnxruntime-web | ratio |",
+        "| parameters | weights | token, SIMD | token, plain "
+        "| products, SIMD | products, plain | onnxruntime-web | ratio |",
         "|---|---|---|---|---|---|---|---|",
     ]
     write("page_engine", [*head, *rows])

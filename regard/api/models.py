@@ -11,11 +11,11 @@ from regard.api.runs import TrainedRun, open_run
 from regard.api.tasks.loaders import find_loader
 from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
+from regard.errors import ConfigError
 from regard.files import resolve
 from regard.formats import Pair
 from regard.inspection.text_readers import WholeText
 from regard.jobs import load as loading
-from regard.errors import ConfigError
 from regard.jobs.convert import export_run, import_folder
 from regard.jobs.export_page import MAX_MB, export_page
 from regard.jobs.look.inspected_run import InspectedRun

@@ -43,7 +43,9 @@ def export(
         OUTPUT, "PATH", "Folder, or file of a page, to create; <run>-<format> or <run>.html if unset."
     ),
     title: str = option(OUTPUT, "TEXT", "Title of a page; its languages if unset.", default=""),
-    note: str = option(OUTPUT, "TEXT", "A note at the foot of a page: where the text is from, whom to ask.", default=""),
+    note: str = option(
+        OUTPUT, "TEXT", "A note at the foot of a page: where the text is from, whom to ask.", default=""
+    ),
     max_mb: float = option(OUTPUT, "MB", "Largest page; a model that needs more is refused.", default=30.0),
 ) -> None:
     """Export a run in the format of another program, or as a page that translates in a browser, offline.

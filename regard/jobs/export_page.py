@@ -11,8 +11,8 @@ from regard.interchange.page import Aligner, pack_model
 from regard.jobs.evaluate import read_set_scores, scored_sets
 from regard.jobs.load import load
 from regard.jobs.look.heads import find_trained_aligner
-from regard.jobs.text_statistics import load_statistics
 from regard.jobs.run_kind import describe, find_task, refuse
+from regard.jobs.text_statistics import load_statistics
 from regard.jobs.train.assemble import read_diagnosis
 from regard.metrics import Score
 from regard.model.modules import count_parameters

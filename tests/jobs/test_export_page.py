@@ -13,7 +13,7 @@ import regard
 from regard.config import parse_assignments
 from regard.data.tokenizers.tokenizer import BOS, EOS, SPACE
 from regard.decode import BeamSearch
-from regard.errors import ConfigError, RegardError
+from regard.errors import ConfigError, ModelError, RegardError
 from regard.model.taps import record
 from regard.runtime.incremental import IncrementalDecoder
 from regard.tasks.translate.translator import ModelStepper, Translator
@@ -92,7 +92,9 @@ def test_the_page_says_what_it_is(page: Any, page_file: Path):
     assert page_file == page_file.parent / "tiny.html"
     assert page.title() == page.inner_text("h1") == "Ours <script>"
     summary = page.inner_text("#summary")
-    assert re.search(r"Trained on \d+ pairs of sentences · BLEU [\d.]+ ± [\d.]+ on the sentences of test · 20\d\d-", summary)
+    assert re.search(
+        r"Trained on \d+ pairs of sentences · BLEU [\d.]+ ± [\d.]+ on the sentences of test · 20\d\d-", summary
+    )
     assert page.inner_text("#source-language"), page.inner_text("#target-language") == ("English", "French")
     assert page.inner_text("footer p >> nth=0") == "Made for <b>tests</b> & nothing else. {{script}}"
     page.click("summary")
@@ -168,7 +170,9 @@ def test_another_sentence_is_chosen_by_keys(page: Any, translator: Translator):
     page.wait_for_selector(READY)
     assert page.text_content("#target") == texts[-1]
     page.locator(".word").first.press("ArrowRight")
-    assert page.evaluate("document.activeElement === document.querySelectorAll('.word')[1]") or len(texts[-1].split()) == 1
+    assert (
+        page.evaluate("document.activeElement === document.querySelectorAll('.word')[1]") or len(texts[-1].split()) == 1
+    )
 
 
 def test_a_file_is_given_back(page: Any, translator: Translator, tmp_path: Path):
@@ -195,7 +199,14 @@ HOSTILE = [
 def test_nothing_in_a_text_is_executed_and_a_sentence_says_what_is_unknown(page: Any):
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
     for text in HOSTILE:
-        page.evaluate("text => { const area = document.getElementById('source'); area.value = text; area.dispatchEvent(new Event('input')); }", text)
+        page.evaluate(
+            """text => {
+              const area = document.getElementById("source");
+              area.value = text;
+              area.dispatchEvent(new Event("input"));
+            }""",
+            text,
+        )
         page.wait_for_selector(READY, timeout=60_000)
         assert page.locator("#target script, #target img, #mirror img").count() == 0
         for word in page.locator(".word").all()[:3]:
@@ -239,7 +250,9 @@ def test_the_translation_is_copied(opened: Callable[..., Any], page_file: Path):
 
 def test_a_page_that_is_too_large_is_refused(run: Path, tmp_path: Path):
     out = tmp_path / "page.html"
-    with pytest.raises(ConfigError, match=r"the page would have 0\.\d MB with [\d,]+ parameters, above --max-mb 0\.01, into"):
+    with pytest.raises(
+        ConfigError, match=r"the page would have 0\.\d MB with [\d,]+ parameters, above --max-mb 0\.01, into"
+    ):
         regard.export(run, to="html", out=out, max_mb=0.01)
     with pytest.raises(ConfigError, match="--max-mb 0: must be above 0"):
         regard.export(run, to="html", out=out, max_mb=0)
@@ -255,3 +268,15 @@ def test_a_page_that_is_too_large_is_refused(run: Path, tmp_path: Path):
 def test_other_runs_are_refused_by_name(classifier: Path, tmp_path: Path):
     with pytest.raises(RegardError, match=r"is a classifier.* cannot be exported as a page"):
         regard.export(classifier, to="html", out=tmp_path / "page.html")
+
+
+def test_an_imported_model_is_refused_with_the_reason(files: Path, tmp_path: Path):
+    train, dev = ([files / f"{name}.{side}" for side in ("en", "fr")] for name in ("dev", "test"))
+    changes = [*TINY, "model.norm=post", "model.positions.sinusoid_layout=halves"]
+    run = regard.train(train, dev=dev, out=tmp_path / "run", steps=2, settings=parse_assignments(changes))
+    imported = regard.import_model(regard.export(run, to="marian"), out=tmp_path / "imported")
+    with pytest.raises(
+        ModelError, match=r"an imported Marian model .* cannot be exported as a page: its ids come from a table"
+    ):
+        regard.export(imported, to="html", out=tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()

@@ -48,7 +48,9 @@ def as_in_page(model: nn.Module) -> nn.Module:
             if isinstance(child, nn.Linear | Projection):
                 setattr(module, name, PageLinear(child.weight, child.bias))
         if isinstance(module, Attention):
-            module.attend = lambda q, k, v, mask, bias, *rest: attend(rounded(q), rounded(k), v, mask, rounded(bias), *rest)
+            module.attend = lambda q, k, v, mask, bias, *rest: attend(
+                rounded(q), rounded(k), v, mask, rounded(bias), *rest
+            )
     for module in model.modules():
         if not isinstance(module, nn.Embedding):
             module.register_forward_hook(lambda module, inputs, output: rounded(output))

@@ -88,7 +88,9 @@ def assert_same(model: nn.Module, call: object, ours: list, label: str) -> None:
         expected = model.output(call())[0]
     assert set(activations) == set(named_taps(model))
     for simd, (logits, taps) in zip((True, False), ours, strict=True):
-        assert_close(tensor_of(logits), expected[-len(tensor_of(logits)) :], rtol=EXACT, atol=EXACT, msg=f"{label} {simd}")
+        assert_close(
+            tensor_of(logits), expected[-len(tensor_of(logits)) :], rtol=EXACT, atol=EXACT, msg=f"{label} {simd}"
+        )
         for name, activation in activations.items():
             assert_close(tensor_of(taps[name]), activation[0], rtol=EXACT, atol=EXACT, msg=f"{label}: {name}")
 

@@ -9,11 +9,57 @@ import sentencepiece
 
 from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, Tokenizer, train_tokenizer
 
-WORDS = "The children were singing in the café; naïve façade — 3,5 m² of ﬁne Ｗｉｄｅ ½ km… Straße ΑΒΓ привет 東京 한국".split()
+WORDS = (
+    *("The", "children", "were", "singing", "in", "the", "café;", "naïve", "façade", "—", "3,5", "m²", "of", "ﬁne"),
+    *("Ｗｉｄｅ", "½", "km…", "Straße", "ΑΒΓ", "привет", "東京", "한국"),
+)
 ODDITIES = [
-    *(" ", "  ", "\t", "\u00a0", "\u2003", "\u200b", "\u2028", "\u2029", "\u202e", "\u2066", "\ufeff", "\u2581", "\x00"),
-    *("<s>", "</s>", "<unk>", "<pad>", "<0x41>", "e\u0301", "A\u030a", "\u1100\u1161\u11a8", "が", "ｶﾞ", "ﷺ", "🏳️‍🌈", "👩🏽‍🔬"),
-    *("\U0001d54f", "\U000e0041", "\ufffd", "\u0000a", "\x7f", "\u00ad", "İ", "ß", "ﬀ", "①", "㍿", "\ue000", "\n", "\r\n"),
+    *(
+        " ",
+        "  ",
+        "\t",
+        "\u00a0",
+        "\u2003",
+        "\u200b",
+        "\u2028",
+        "\u2029",
+        "\u202e",
+        "\u2066",
+        "\ufeff",
+        "\u2581",
+        "\x00",
+    ),
+    *(
+        "<s>",
+        "</s>",
+        "<unk>",
+        "<pad>",
+        "<0x41>",
+        "e\u0301",
+        "A\u030a",
+        "\u1100\u1161\u11a8",
+        "が",
+        "ｶﾞ",
+        "ﷺ",
+        "🏳️‍🌈",
+        "👩🏽‍🔬",
+    ),
+    *(
+        "\U0001d54f",
+        "\U000e0041",
+        "\ufffd",
+        "\u0000a",
+        "\x7f",
+        "\u00ad",
+        "İ",
+        "ß",
+        "ﬀ",
+        "①",
+        "㍿",
+        "\ue000",
+        "\n",
+        "\r\n",
+    ),
 ]
 TRAINED = {
     "regard bpe": None,
@@ -52,7 +98,12 @@ def train(options: dict | None, name: str) -> bytes:
         return train_tokenizer(texts, 700, name.split()[1], control_symbols=["[MASK]"]).model
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(texts), model_writer=out, vocab_size=1200, minloglevel=2, hard_vocab_limit=False, **options
+        sentence_iterator=iter(texts),
+        model_writer=out,
+        vocab_size=1200,
+        minloglevel=2,
+        hard_vocab_limit=False,
+        **options,
     )
     return out.getvalue()
 

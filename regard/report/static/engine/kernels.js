@@ -2,40 +2,46 @@
 //
 // A kernel is called with (x, R, w, E, D, out): addresses of x (R, D), w (E, D) and out (R, E), with E a multiple of 4
 // and D one of 16. `products_int8` multiplies x in 16 bits with w in 8 bits to 32 bits, exactly; `products_float32`
-// multiplies numbers of 32 bits.
+// multiplies numbers of 32 bits. w is stored in blocks of four rows, of which the first parts follow each other, then the
+// next parts (see `placeOf`), so that it is read from memory in one stream.
 
 import { ADD, ADD_F32X4, ADD_I32X4, DOT_I16X8, I32, LESS, MULTIPLY, MULTIPLY_F32X4, STORE128, V128, ZERO128, assembleModule, constant, doWhile, get, load128, load8x8, set, shuffle32 } from "./assembler.js";
 
 export const PAGE_BYTES = 65536; // of WebAssembly's memory
 const [X, ROWS, W, ENDS, DEPTH, OUT] = [0, 1, 2, 3, 4, 5]; // parameters
-const [BLOCK, ROW, XP, END, OUTPUT] = [6, 7, 8, 9, 10]; // locals: counters and addresses
-const POINTERS = [11, 12, 13, 14]; // into four rows of w
+const [BLOCK, ROW, XP, END, OUTPUT, WP] = [6, 7, 8, 9, 10, 11]; // locals: counters and addresses
 // Of four rows of w, four lanes each. Two sets take turns, so that no addition waits for the one before it.
-const SUMS = [15, 16, 17, 18];
-const OTHER_SUMS = [19, 20, 21, 22];
-const INPUT = 23;
+const SUMS = [12, 13, 14, 15];
+const OTHER_SUMS = [16, 17, 18, 19];
+const INPUT = 20;
+export const PART = { int8: 8, float32: 4 }; // numbers of a row that are multiplied at once
+
+/** Where the number in a row and a column of w (E, D) is stored. */
+export function placeOf(row, column, depth, part) {
+  const block = (row >> 2) * 4 * depth;
+  return block + (Math.floor(column / part) * 4 + (row & 3)) * part + (column % part);
+}
 
 /**
  * Four rows of w at a time are multiplied with every row of x, so that w is read from memory once.
- * `part`: how many bytes of x and w a vector takes, and the instructions that load and multiply it.
+ * `xBytes`, `wBytes`: of a number; `part`: bytes of w that `load` reads; `multiply` and `sum` work on what it returns.
  */
-function kernel(name, { xBytes, wBytes, load, multiply, sum }) {
-  const multiplyParts = [SUMS, OTHER_SUMS].flatMap((sums, part) => [
-    ...get(XP), ...load128(16 * part), ...set(INPUT),
-    ...sums.flatMap((total, i) => [
-      ...get(total), ...get(POINTERS[i]), ...load(wBytes * part), ...get(INPUT), ...multiply, ...sum, ...set(total),
+function kernel(name, { xBytes, wBytes, part, load, multiply, sum }) {
+  const multiplyParts = [SUMS, OTHER_SUMS].flatMap((sums, i) => [
+    ...get(XP), ...load128(16 * i), ...set(INPUT),
+    ...sums.flatMap((total, row) => [
+      ...get(total), ...get(WP), ...load((4 * i + row) * part), ...get(INPUT), ...multiply, ...sum, ...set(total),
     ]),
   ]);
   const increase = (local, amount) => [...get(local), ...amount, ...ADD, ...set(local)];
   const depth = doWhile(
-    [...multiplyParts, ...increase(XP, constant(32)), ...POINTERS.flatMap((local) => increase(local, constant(2 * wBytes)))],
+    [...multiplyParts, ...increase(XP, constant(32)), ...increase(WP, constant(8 * part))],
     [...get(XP), ...get(END), ...LESS],
   );
-  const rowBytes = (bytes) => [...get(DEPTH), ...constant(bytes), ...MULTIPLY];
-  const wRow = rowBytes(wBytes === 8 ? 1 : 4);
+  const blockBytes = [...get(DEPTH), ...constant(4 * wBytes), ...MULTIPLY];
   const startRow = [
-    ...POINTERS.flatMap((local, i) => [...(i ? get(POINTERS[i - 1]) : get(BLOCK)), ...(i ? [...wRow, ...ADD] : []), ...set(local)]),
-    ...get(XP), ...rowBytes(xBytes), ...ADD, ...set(END),
+    ...get(BLOCK), ...set(WP),
+    ...get(XP), ...get(DEPTH), ...constant(xBytes), ...MULTIPLY, ...ADD, ...set(END),
     ...[...SUMS, ...OTHER_SUMS].flatMap((total) => [...ZERO128, ...set(total)]),
   ];
   // Lanes of four sums are added to one vector, one lane for each: transposed in two steps.
@@ -53,22 +59,23 @@ function kernel(name, { xBytes, wBytes, load, multiply, sum }) {
     [...startRow, ...depth, ...store, ...increase(OUTPUT, [...get(ENDS), ...constant(4), ...MULTIPLY]), ...increase(ROW, constant(1))],
     [...get(ROW), ...get(ROWS), ...LESS],
   );
+  const end = [...get(W), ...get(ENDS), ...get(DEPTH), ...MULTIPLY, ...constant(wBytes), ...MULTIPLY, ...ADD];
   const blocks = doWhile(
     [
       ...constant(0), ...set(ROW), ...get(X), ...set(XP), ...get(OUT), ...set(OUTPUT), ...rows,
-      ...increase(BLOCK, [...wRow, ...constant(4), ...MULTIPLY]), ...increase(OUT, constant(16)),
+      ...increase(BLOCK, blockBytes), ...increase(OUT, constant(16)),
     ],
-    [...get(BLOCK), ...get(W), ...get(ENDS), ...wRow, ...MULTIPLY, ...ADD, ...LESS],
+    [...get(BLOCK), ...end, ...LESS],
   );
-  const locals = [[9, I32], [9, V128]];
+  const locals = [[6, I32], [9, V128]];
   return { name, parameters: 6, locals, body: [...get(W), ...set(BLOCK), ...blocks] };
 }
 
 /** The bytes of the module with both kernels. */
 export function kernelModule() {
   return assembleModule([
-    kernel("products_int8", { xBytes: 2, wBytes: 8, load: load8x8, multiply: DOT_I16X8, sum: ADD_I32X4 }),
-    kernel("products_float32", { xBytes: 4, wBytes: 16, load: load128, multiply: MULTIPLY_F32X4, sum: ADD_F32X4 }),
+    kernel("products_int8", { xBytes: 2, wBytes: 1, part: 8, load: load8x8, multiply: DOT_I16X8, sum: ADD_I32X4 }),
+    kernel("products_float32", { xBytes: 4, wBytes: 4, part: 16, load: load128, multiply: MULTIPLY_F32X4, sum: ADD_F32X4 }),
   ]);
 }
 
@@ -91,16 +98,19 @@ export function plainKernels(bytes) {
   return {
     simd: false,
     buffer,
-    int8: (x, rows, w, ends, depth, out) => multiplyRows(int16, x >> 1, rows, int8, w, ends, depth, int32, out >> 2),
-    float32: (x, rows, w, ends, depth, out) => multiplyRows(float32, x >> 2, rows, float32, w >> 2, ends, depth, float32, out >> 2),
+    int8: (x, rows, w, ends, depth, out) => multiplyRows([int16, x >> 1], rows, [int8, w], ends, depth, [int32, out >> 2], PART.int8),
+    float32: (x, rows, w, ends, depth, out) => multiplyRows([float32, x >> 2], rows, [float32, w >> 2], ends, depth, [float32, out >> 2], PART.float32),
   };
 }
 
-function multiplyRows(xs, x, rows, ws, w, ends, depth, outs, out) {
+/** The products of arrays, each from an index on. */
+function multiplyRows([xs, x], rows, [ws, w], ends, depth, [outs, out], part) {
   for (let i = 0; i < rows; i++)
     for (let e = 0; e < ends; e++) {
       let sum = 0;
-      for (let c = 0; c < depth; c++) sum += xs[x + i * depth + c] * ws[w + e * depth + c];
+      let at = w + placeOf(e, 0, depth, part);
+      for (let c = x + i * depth; c < x + (i + 1) * depth; c += part, at += 4 * part)
+        for (let j = 0; j < part; j++) sum += xs[c + j] * ws[at + j];
       outs[out + i * ends + e] = sum;
     }
 }

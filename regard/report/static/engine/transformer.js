@@ -3,7 +3,7 @@
 import { EncodedSource, KVCache, NoCache } from "./cache.js";
 import { NO_TAPS } from "./taps.js";
 import { tensor } from "./tensor.js";
-import { embeddingRow } from "./weights.js";
+import { addRow } from "./weights.js";
 
 /** Token embeddings, scaled, with position encodings.  Vaswani et al. 2017, section 3.4. */
 export class TokenEmbedding {
@@ -23,7 +23,7 @@ export class TokenEmbedding {
     const sums = new Float64Array(dim);
     for (let i = 0; i < ids.length; i++) {
       sums.fill(0);
-      embeddingRow(this.tokens, ids[i], this.scale, sums);
+      addRow(this.tokens, ids[i], this.scale, sums);
       const vector = this.positions.vector(positionIds[i]);
       const first = this.positions.width ? width : 0;
       if (vector) for (let c = 0; c < vector.length; c++) sums[first + c] += vector[c];

@@ -1,7 +1,7 @@
 // The weights of a model in the memory of the kernels, and the linear layers and tables that read them there.
 
 import { floats } from "./container.js";
-import { plainKernels, simdKernels } from "./kernels.js";
+import { PART, placeOf, plainKernels, simdKernels } from "./kernels.js";
 import { tensor } from "./tensor.js";
 
 const ROWS_AT_A_TIME = 32; // of x, for which there is room beside the weights
@@ -101,29 +101,29 @@ export class Weights {
     }
   }
 
-  /** Copy a matrix (E, D) to an address, its rows padded with zeros. */
+  /** Copy a matrix (E, D) to an address, in the order of the kernels; what is added to it is zero. */
   _place(entry, address) {
     const [rows, columns] = entry.shape;
-    const stride = padded(columns, 16);
-    const matrix = { rows, columns, stride, ends: padded(rows, 4), address, shape: entry.shape, scales: null };
-    if (entry.scales !== undefined) {
-      matrix.scales = floats(this._body, entry.scales, rows);
-      matrix.view = new Int8Array(this.kernels.buffer, address, matrix.ends * stride);
-      const bytes = new Int8Array(this._body.buffer, this._body.byteOffset + entry.offset, rows * columns);
-      for (let i = 0; i < rows; i++) matrix.view.set(bytes.subarray(i * columns, (i + 1) * columns), i * stride);
-    } else {
-      matrix.view = new Float32Array(this.kernels.buffer, address, matrix.ends * stride);
-      const numbers = floats(this._body, entry.offset, rows * columns);
-      for (let i = 0; i < rows; i++) matrix.view.set(numbers.subarray(i * columns, (i + 1) * columns), i * stride);
-    }
-    return matrix;
+    const [stride, ends, isInt8] = [padded(columns, 16), padded(rows, 4), entry.scales !== undefined];
+    const part = isInt8 ? PART.int8 : PART.float32;
+    const view = new (isInt8 ? Int8Array : Float32Array)(this.kernels.buffer, address, ends * stride);
+    const numbers = isInt8
+      ? new Int8Array(this._body.buffer, this._body.byteOffset + entry.offset, rows * columns)
+      : floats(this._body, entry.offset, rows * columns);
+    for (let i = 0; i < rows; i++)
+      for (let c = 0; c < columns; c += part) {
+        const end = i * columns + Math.min(c + part, columns);
+        view.set(numbers.subarray(i * columns + c, end), placeOf(i, c, stride, part));
+      }
+    const scales = isInt8 ? floats(this._body, entry.scales, rows) : null;
+    return { rows, columns, stride, ends, address, part, view, scales, shape: entry.shape };
   }
 }
 
-/** Row i of a matrix as numbers, times a factor: the embedding of token i. */
-export function embeddingRow(matrix, i, factor, into) {
+/** Row i of a matrix, times a factor, is added to numbers: the embedding of token i. */
+export function addRow(matrix, i, factor, into) {
   const scale = (matrix.scales ? matrix.scales[i] : 1) * factor;
-  for (let c = 0; c < matrix.columns; c++) into[c] += matrix.view[i * matrix.stride + c] * scale;
+  for (let c = 0; c < matrix.columns; c++) into[c] += matrix.view[placeOf(i, c, matrix.stride, matrix.part)] * scale;
 }
 
 /** x wᵀ + b for rows x. */
