@@ -1,8 +1,8 @@
 """The file that the engine in a page reads: a header as JSON, then tensors.
 
 "regardpg", the length of the header (4 bytes, the lowest first), the header, zeros up to a multiple of 16; then every
-tensor and file at its offset, each on a multiple of 16. Matrices are int8 with a float32 scale for each row, or float32.
-The header has the settings of the model, so that the engine builds the same modules, under the same names.
+tensor and file at its offset, each on a multiple of 16. Matrices are int8 with a float32 scale for each row, or
+float32. The header has the settings of the model, so that the engine builds the same modules, under the same names.
 """
 
 import json

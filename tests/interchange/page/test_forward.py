@@ -1,4 +1,4 @@
-"""The engine of a page computes what torch computes: every scheme, norm and activation, every tap, by the same names."""
+"""The engine of a page computes what torch computes: every scheme, norm and activation, every tap by its name."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -15,7 +15,8 @@ finish(input.cases.map(({ file, simd, sources, limits }) => {
   const model = module_build.buildModel(open(file, simd));
   return sources.map((source) => {
     const bounds = new module_limits.Limits(limits);
-    const stepper = () => new module_stepper.ModelStepper(model, source, { pad: 0, bos: 2, eos: 3 }, (ids) => ids.join());
+    const special = { pad: 0, bos: 2, eos: 3 };
+    const stepper = () => new module_stepper.ModelStepper(model, source, special, (ids) => ids.join());
     const { runToEnd, greedySearch, beamSearch } = module_search;
     return [
       runToEnd(greedySearch(stepper(), bounds)),
@@ -66,7 +67,8 @@ PREFIX = """
 const model = module_build.buildModel(open(input.file));
 finish(input.prefixes.map((prefix) => {
   const stepper = new module_stepper.ModelStepper(model, input.source, { pad: 0, bos: 2, eos: 3 }, (ids) => ids.join());
-  return module_search.runToEnd(module_search.beamSearch(stepper, new module_limits.Limits(), { size: 3, nbest: 3, prefix }));
+  const options = { size: 3, nbest: 3, prefix };
+  return module_search.runToEnd(module_search.beamSearch(stepper, new module_limits.Limits(), options));
 }));
 """
 
