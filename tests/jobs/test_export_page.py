@@ -273,7 +273,8 @@ def test_other_runs_are_refused_by_name(classifier: Path, tmp_path: Path):
 def test_an_imported_model_is_refused_with_the_reason(files: Path, tmp_path: Path):
     train, dev = ([files / f"{name}.{side}" for side in ("en", "fr")] for name in ("dev", "test"))
     changes = [*TINY, "model.norm=post", "model.positions.sinusoid_layout=halves"]
-    run = regard.train(train, dev=dev, out=tmp_path / "run", steps=2, settings=parse_assignments(changes))
+    with torch.enable_grad():
+        run = regard.train(train, dev=dev, out=tmp_path / "run", steps=2, settings=parse_assignments(changes))
     imported = regard.import_model(regard.export(run, to="marian"), out=tmp_path / "imported")
     with pytest.raises(
         ModelError, match=r"an imported Marian model .* cannot be exported as a page: its ids come from a table"

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from regard.config import ModelConfig
 from regard.data.tokenizers.tokenizer import BOS, PAD
 from regard.interchange.page import pack_model
-from regard.model.build import build, build_decoder, build_encoder, build_source_target_decoder
+from regard.model.build import ACTIVATIONS, build, build_decoder, build_encoder, build_source_target_decoder
 from regard.model.taps import named_taps, record
 from tests.interchange.conftest import randomise
 
@@ -56,6 +56,17 @@ finish(input.cases.map(({ file, source, target, single }) => {
   });
 }));
 """
+
+
+ACTIVATE = "finish(input.names.map((name) => input.x.map((x) => module_activations.ACTIVATIONS[name](x))));"
+
+
+def test_activations_are_exact(node):
+    """To more digits than any stored tensor has: in integers, a small difference may round to another one."""
+    x = torch.linspace(-9, 9, 1_201, dtype=torch.float64)
+    for name, ours in zip(ACTIVATIONS, node(ACTIVATE, {"names": list(ACTIVATIONS), "x": x.tolist()}), strict=True):
+        expected = ACTIVATIONS[name](x)
+        assert_close(torch.tensor(ours, dtype=torch.float64), expected, rtol=1e-11, atol=1e-14, msg=name)
 
 
 def settings(case: dict[str, object], **others: object) -> ModelConfig:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
+from torch.testing import assert_close
 
 import regard
 from regard.config import parse_assignments
@@ -17,11 +18,12 @@ from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
 from tests.interchange.page.reference import as_in_page
-from tests.interchange.page.test_forward import V, settings, write
+from tests.interchange.page.test_forward import V, settings, tensor_of, write
 
 GREEDY = """
 const model = module_build.buildModel(open(input.file, input.simd));
 finish(input.sources.map((source) => {
+  if (input.target) return numbers(model.teacherForce(source, input.target));
   const stepper = new module_stepper.ModelStepper(model, source, { pad: 0, bos: 2, eos: 3 }, (ids) => ids.join());
   return module_search.runToEnd(module_search.greedySearch(stepper, new module_limits.Limits()))[0];
 }));
@@ -60,7 +62,13 @@ def test_integers_choose_what_torch_chooses(node, tmp_path: Path, case, simd):
     sources = [[*torch.randint(4, V, (int(length),)).tolist(), EOS] for length in torch.randint(1, 13, (61,))]
     outputs = node(GREEDY, {"file": file, "simd": simd, "sources": sources})
     float_choices = count_other_choices(model, sources, outputs)
-    assert count_other_choices(as_in_page(model), sources, outputs) == 0
+    page_model = as_in_page(model)
+    assert count_other_choices(page_model, sources, outputs) == 0
+    # Whole logits, too: a wrong scale may choose the same tokens.
+    data = {"file": file, "simd": simd, "sources": sources[:7], "target": [BOS, 5, 7, 11, 13]}
+    for source, logits in zip(sources, node(GREEDY, data), strict=False):
+        expected = page_model.output(page_model(torch.tensor([source]), torch.tensor([data["target"]])))[0]
+        assert_close(tensor_of(logits).double(), expected, rtol=1e-5, atol=1e-5)
     assert float_choices > 0 and any(not one["truncated"] for one in outputs)
 
 

@@ -13,54 +13,12 @@ WORDS = (
     *("The", "children", "were", "singing", "in", "the", "café;", "naïve", "façade", "—", "3,5", "m²", "of", "ﬁne"),
     *("Ｗｉｄｅ", "½", "km…", "Straße", "ΑΒΓ", "привет", "東京", "한국"),
 )
-ODDITIES = [
-    *(
-        " ",
-        "  ",
-        "\t",
-        "\u00a0",
-        "\u2003",
-        "\u200b",
-        "\u2028",
-        "\u2029",
-        "\u202e",
-        "\u2066",
-        "\ufeff",
-        "\u2581",
-        "\x00",
-    ),
-    *(
-        "<s>",
-        "</s>",
-        "<unk>",
-        "<pad>",
-        "<0x41>",
-        "e\u0301",
-        "A\u030a",
-        "\u1100\u1161\u11a8",
-        "が",
-        "ｶﾞ",
-        "ﷺ",
-        "🏳️‍🌈",
-        "👩🏽‍🔬",
-    ),
-    *(
-        "\U0001d54f",
-        "\U000e0041",
-        "\ufffd",
-        "\u0000a",
-        "\x7f",
-        "\u00ad",
-        "İ",
-        "ß",
-        "ﬀ",
-        "①",
-        "㍿",
-        "\ue000",
-        "\n",
-        "\r\n",
-    ),
-]
+SPACES = (" ", "  ", "\t", "\u00a0", "\u2003", "\u200b", "\u2028", "\u2029", "\u2581", "\n", "\r\n")
+MARKS = ("\u202e", "\u2066", "\ufeff", "\x00", "\x7f", "\u00ad", "\ufffd", "\ue000", "\U000e0041", "\U0001d54f")
+NAMES = ("<s>", "</s>", "<unk>", "<pad>", "<0x41>", "<br>")
+LETTERS = ("e\u0301", "A\u030a", "\u1100\u1161\u11a8", "が", "ｶﾞ", "ﷺ", "🏳️‍🌈", "👩🏽‍🔬", "İ", "ß", "ﬀ", "①", "㍿")
+REPEATED = ("aaa", "aaaaa", "-----", "......", "hahaha", "eee")  # the same pair several times: the leftmost is merged
+ODDITIES = (*SPACES, *MARKS, *NAMES, *LETTERS, *REPEATED)
 TRAINED = {
     "regard bpe": None,
     "regard unigram": None,
