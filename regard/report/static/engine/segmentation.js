@@ -100,8 +100,8 @@ export class Unigram {
     const best = characters.map(() => ({ score: 0, start: -1 })); // of paths that end after each character
     const scoreBefore = (i) => (i ? best[i - 1].score : 0);
     const offer = (end, start, score) => {
-      const total = score + scoreBefore(start);
-      if (best[end].start < 0 || total > best[end].score) best[end] = { score: Math.fround(total), start };
+      const total = Math.fround(score + scoreBefore(start)); // in 32 bits, as the library adds: it decides ties
+      if (best[end].start < 0 || total > best[end].score) best[end] = { score: total, start };
     };
     for (let start = 0; start < characters.length; start++) {
       let node = this.root;
