@@ -11,11 +11,13 @@ from regard.api.runs import TrainedRun, open_run
 from regard.api.tasks.loaders import find_loader
 from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
+from regard.errors import ConfigError
 from regard.files import resolve
 from regard.formats import Pair
 from regard.inspection.text_readers import WholeText
 from regard.jobs import load as loading
 from regard.jobs.convert import export_run, import_folder
+from regard.jobs.export_page import MAX_MB, export_page
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.jobs.translate.pipeline import build_pipeline
 from regard.jobs.translate.text import translate_texts
@@ -345,16 +347,33 @@ def import_model(
 
 
 def export(
-    run: AnyPath, to: str, out: AnyPath | None = None, *, quantize: str = "none", progress: bool = False
+    run: AnyPath,
+    to: str,
+    out: AnyPath | None = None,
+    *,
+    quantize: str | None = None,
+    title: str = "",
+    note: str = "",
+    max_mb: float = MAX_MB,
+    progress: bool = False,
 ) -> Path:
-    """Export a run in the format of another program, and return the folder; <run>-<format> if `out` is unset.
+    """Export a run in the format of another program, or as a page; <run>-<format> or <run>.html if `out` is unset.
 
         regard.export("runs/mine", to="ctranslate2", quantize="int8")
+        regard.export("runs/mine", to="html", title="Our minutes, German to English")
 
-    `to` is marian (for the transformers library) or ctranslate2.
+    `to` is marian (for the transformers library), ctranslate2, or html: a translator as one file for a browser, with a
+    `title`, a `note` and at most `max_mb` megabytes. `quantize` is none or int8; unset, a page has int8, a folder none.
     """
     run_folder = Path(os.path.normpath(Path.cwd() / run)) if Path(run).name in ("", "..") else Path(run)
+    if to == "html":
+        page = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}.html")
+        with showing(progress):
+            export_page(run_folder, page, title, note, max_mb, quantize or "int8")
+        return page
+    if title or note:
+        raise ConfigError(f"--title and --note are for --to html, not {to}")
     folder = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}-{to}")
     with showing(progress):
-        export_run(run_folder, to, folder, quantize)
+        export_run(run_folder, to, folder, quantize or "none")
     return folder

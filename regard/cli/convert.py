@@ -33,20 +33,31 @@ def import_(
 
 def export(
     run: Path = RUN,
-    to: str = option(FILES, "FORMAT", "Format: marian (for the transformers library) or ctranslate2.", default=...),
-    quantize: str = option(
-        MODEL, "KIND", "Precision of the weights: none, or int8 (for ctranslate2 alone).", default="none"
+    to: str = option(
+        FILES, "FORMAT", "Format: marian (for the transformers library), ctranslate2, or html (a page).", default=...
     ),
-    out: Path | None = option(OUTPUT, "FOLDER", "Folder to create; <run>-<format> if unset."),
+    quantize: str | None = option(
+        MODEL, "KIND", "Precision of the weights: none, or int8 (ctranslate2, html). Unset: int8 for html, else none."
+    ),
+    out: Path | None = option(
+        OUTPUT, "PATH", "Folder, or file of a page, to create; <run>-<format> or <run>.html if unset."
+    ),
+    title: str = option(OUTPUT, "TEXT", "Title of a page; its languages if unset.", default=""),
+    note: str = option(
+        OUTPUT, "TEXT", "A note at the foot of a page: where the text is from, whom to ask.", default=""
+    ),
+    max_mb: float = option(OUTPUT, "MB", "Largest page; a model that needs more is refused.", default=30.0),
 ) -> None:
-    """Export a run in the format of another program.
+    """Export a run in the format of another program, or as a page that translates in a browser, offline.
 
     Examples:
+      regard export runs/mine --to html --title "Minutes, German to English"
       regard export runs/mine --to marian
       regard export runs/mine --to ctranslate2 --quantize int8 --out exported
 
-    Read more: docs/howto/opus_mt.md
+    Read more: docs/howto/page.md
     """
     from regard.api.models import export as export_run
 
-    typer.echo(f"written: {export_run(run, to, out, quantize=quantize)}", err=True)
+    path = export_run(run, to, out, quantize=quantize, title=title, note=note, max_mb=max_mb)
+    typer.echo(f"written: {path}", err=True)

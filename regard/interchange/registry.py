@@ -37,7 +37,7 @@ def get_importer(folder: ModelFolder) -> Importer:
 def get_exporter(name: str, quantize: str = "none") -> Exporter:
     """The exporter of this format and quantization."""
     if name not in EXPORTERS:
-        raise ConfigError(f"--to {name}: no such format; available: {', '.join(EXPORTERS)}")
+        raise ConfigError(f"--to {name}: no such format; available: {', '.join(EXPORTERS)}, html")
     if quantize not in EXPORTERS[name]:
         raise ConfigError(f"--quantize {quantize}: {name} supports {', '.join(EXPORTERS[name])}")
     return EXPORTERS[name][quantize]

@@ -202,7 +202,7 @@ def _thread_reason(config: Config, prepared: Preparation, processes: SingleProce
     return f"the cores divided by {processes.local_world_size} processes"
 
 
-def _read_diagnosis(run: Run) -> Diagnosis | None:
+def read_diagnosis(run: Run) -> Diagnosis | None:
     """The diagnosis of the training data; None where there is none."""
     if not run.doctor.exists():
         return None
@@ -230,7 +230,7 @@ def _plan(
             held_out=data.held_out,
             source=config.data.source,
             target=config.data.target,
-            diagnosis=_read_diagnosis(run),
+            diagnosis=read_diagnosis(run),
             too_long=session.loop.batches.count_too_long(),
         ),
         vocab_size=data.vocab_size,

@@ -12,7 +12,7 @@ from regard.errors import RegardError
 
 IMPORT = re.compile(r'^import \{ ?([\w, ]+?) ?\} from "\./(\w+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
-EXPORT_NAME = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
+EXPORT_NAME = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.MULTILINE)
 
 
 def bundle_script(folder: Traversable, entry: str) -> str:
