@@ -32,6 +32,14 @@ class TrainConfig(Settings):
     """Peak learning rate (of AdamW)."""
     muon_learning_rate: float = Field(default=0.02, gt=0, le=1e30)
     """Peak learning rate of Muon."""
+    muon_polynomials: Literal["jordan", "polar-express"] = "jordan"
+    """Newton-Schulz polynomials of Muon: one for all iterations, or one for each (fewer iterations are as exact)."""
+    muon_iterations: int = Field(default=5, ge=1, le=20)
+    """Newton-Schulz iterations of Muon: 5 for jordan, 4 for polar-express."""
+    muon_bfloat16: bool = False
+    """Iterate in bfloat16: several times as fast where the processor has instructions for it, slower elsewhere."""
+    muon_split_heads: bool = False
+    """Orthogonalize the matrices of attention head by head instead of as a whole: far fewer operations."""
     betas: tuple[UnitInterval, UnitInterval] = (0.9, 0.98)
     """Coefficients of AdamW for the running averages of the gradient and its square."""
     epsilon: float = Field(default=1e-9, gt=0, le=1)
