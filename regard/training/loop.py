@@ -67,15 +67,16 @@ class TrainingLoop:
         while True:
             start = time.perf_counter()
             number += 1
+            # Progress before this step, so that the last step has a learning rate above 0.
+            progress = processes.broadcast(self.budget.progress(number - 1))
+            self.loss_module.set_progress(progress)
             group = list(islice(batches, self.accumulate_batches * processes.world_size))
             # Dropout depends on (seed, step) only: no generator state is saved, and validation cannot disturb it.
             torch.manual_seed(_mix_seed(self.seed, number * processes.world_size + processes.rank))
             loss, correct, tokens = self._backward(loss_module, [batch for _, batch in group if batch is not None])
             grad_norm = self._clip_gradients()
             require_finite(number, loss, grad_norm)
-            # Progress before this step, so that the last step has a learning rate above 0.
-            lr_factor = self.schedule(number, processes.broadcast(self.budget.progress(number - 1)))
-            learning_rate, *muon_learning_rate = self.optimizers.step(lr_factor)
+            learning_rate, *muon_learning_rate = self.optimizers.step(self.schedule(number, progress))
             self.ema.update()
             yield Step(
                 number=number,

@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from regard.config import Head
 from regard.data.tokenizers.tokenizer import PAD
 from regard.model.attention import Attention, KeyValues
 from regard.model.taps import record
@@ -64,7 +65,7 @@ def test_the_padding_free_path_equals_the_plain_one_and_so_do_its_scores(name: s
         plain = model(source, target)[target != PAD]
     for path in (PaddingFreeForward(model), PaddingFreeForward(model, PreparedLinears())):
         assert_close(path(source, target), plain)
-        states, scores = path.forward_with_scores(source, target, layer=1)
+        states, (scores,) = path.forward_with_scores(source, target, [Head("decoder", 1, "cross", 0)])
         assert_close(states, plain)
         real = (target != PAD)[:, :, None] & (source != PAD)[:, None, :]
         assert_close(scores[real], seen[tap][:, 0][real])

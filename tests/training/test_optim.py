@@ -20,7 +20,15 @@ from regard.training.muon import (
     whole,
 )
 from regard.training.planning.budget import Budget
-from regard.training.schedule import SCHEDULES, constant, cosine, inverse_sqrt, linear_decay
+from regard.training.schedule import (
+    DECAY_SHAPES,
+    SCHEDULES,
+    constant,
+    cosine,
+    inverse_sqrt,
+    linear_decay,
+    warmup_stable_decay,
+)
 from tests.training.conftest import make_batch, make_loss_module
 
 
@@ -210,7 +218,7 @@ def test_weight_decay_spares_biases_and_norms():
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_schedules_rise_in_a_line_to_one(name: str):
-    schedule = SCHEDULES[name](10)
+    schedule = SCHEDULES[name](TrainConfig(warmup=10))
     assert [schedule(n, 0.0) for n in (1, 5, 10)] == pytest.approx([0.1, 0.5, 1.0])
 
 
@@ -343,8 +351,20 @@ def test_on_other_devices_adamw_is_not_fused_and_counts_its_steps_on_the_cpu():
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_without_warmup_the_first_step_is_at_the_peak(name: str):
-    assert SCHEDULES[name](0)(1, 0.0) == SCHEDULES[name](1)(1, 0.0) == 1
-    assert SCHEDULES[name](0)(2, 0.0) == SCHEDULES[name](1)(2, 0.0)
+    none, one = (SCHEDULES[name](TrainConfig(warmup=warmup)) for warmup in (0, 1))
+    assert none(1, 0.0) == one(1, 0.0) == 1
+    assert none(2, 0.0) == one(2, 0.0)
+
+
+def test_warmup_stable_decay_is_constant_until_its_last_share():
+    linear, root = (warmup_stable_decay(10, 0.4, DECAY_SHAPES[name]) for name in ("linear", "1-sqrt"))
+    for schedule in (linear, root):
+        assert schedule(5, 0.3) == 0.5 and schedule(10, 0.3) == schedule(99, 0.6) == 1
+        assert schedule(99, 1.0) == schedule(99, 1.5) == 0
+    assert linear(99, 0.8) == pytest.approx(0.5) and root(99, 0.8) == pytest.approx(1 - math.sqrt(0.5))
+    c = TrainConfig(schedule="wsd", decay=0.4, decay_shape="linear", warmup=10)
+    assert SCHEDULES["wsd"](c)(99, 0.9) == pytest.approx(0.25) and c.decay_start == pytest.approx(0.6)
+    assert TrainConfig(schedule="constant").decay_start == math.inf
 
 
 def test_on_a_cpu_muon_is_our_own_and_decays_nothing_unless_told():
