@@ -1,6 +1,6 @@
 """What a step of Muon costs beside one of AdamW: whole steps and the optimizer's part, taken in turns in one process.
 
-    python benchmarks/muon.py [--rounds 60] [--threads 2] [--size 128,4,4,256] [--batch-tokens 1024] [--clock cpu] [--write NAME]
+    python benchmarks/muon.py [--rounds 60] [--threads 2] [--size 128,4,4,256] [--batch-tokens 1024] [--write NAME]
 
 Every contender trains a model of its own on the same batch. In each round each of them takes a step, in an order that
 rotates, so that whatever else runs on the machine hits all of them alike. "Matrix by matrix" is the published loop,

@@ -38,6 +38,9 @@ SETTING_ALIASES = {
     "model.positions.partial_rotary_factor": "rotary_pct rotary_percentage",
     "model.positions.rotary_layout": "rotary_interleave",
     "model.positions.sinusoid_layout": "waves",
+    "model.init": "initialization weight_init initializer",
+    "model.embedding_std": "initializer_range init_std",
+    "model.qk_norm": "qk_layernorm use_qk_norm qknorm query_key_norm",
     "model.scale_embeddings": "scale_words scale_embedding",
     "model.tie_embeddings": "tied tied_embeddings tie_word_embeddings share_embeddings share_all_embeddings "
     "weight_tying",

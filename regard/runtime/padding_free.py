@@ -162,8 +162,8 @@ class _StackPass:
         qkv = self.linears(x, (attention.q_proj, attention.k_proj, attention.v_proj))
         q, k, v = unpack_heads(qkv, side.layout, 3, attention.heads)
         rotate = attention.positions.rotate
-        kv = KeyValues(rotate(k, side.position_ids), v, side.position_ids)
-        return self._attend(attention, rotate(q, side.position_ids), kv, side, side)
+        kv = KeyValues(rotate(attention.k_norm(k), side.position_ids), v, side.position_ids)
+        return self._attend(attention, rotate(attention.q_norm(q), side.position_ids), kv, side, side)
 
     def _attend(self, attention: Attention, q: Tensor, kv: KeyValues, side: BatchSide, key_side: BatchSide) -> Tensor:
         save_weights = torch.is_grad_enabled()  # only the backward pass needs them
@@ -200,10 +200,9 @@ class _ForwardPass(_StackPass):
             unpack_heads(layer_kv, side.layout, 2, cross.heads)
             for layer_kv, cross in zip(kv_by_layer, cross_attns, strict=True)
         )
-        rotations = (cross.positions.rotate for cross in cross_attns)
         return [
-            KeyValues(rotate(k, side.position_ids), v, side.position_ids)
-            for rotate, (k, v) in zip(rotations, kv, strict=True)
+            KeyValues(cross.positions.rotate(cross.k_norm(k), side.position_ids), v, side.position_ids)
+            for cross, (k, v) in zip(cross_attns, kv, strict=True)
         ]
 
     def decode(self, ids: Tensor, side: BatchSide, source_kv: list[KeyValues], source_side: BatchSide) -> Tensor:
@@ -226,6 +225,7 @@ class _ForwardPass(_StackPass):
         self, attention: Attention, x: Tensor, side: BatchSide, kv: KeyValues, source_side: BatchSide
     ) -> Tensor:
         (q,) = unpack_heads(self.linears(x, (attention.q_proj,)), side.layout, 1, attention.heads)
+        q = attention.q_norm(q)
         for scored_attention, head in self.scored_heads:
             if scored_attention is attention:
                 index = attention.head_ids.index(head.number)
