@@ -20,7 +20,7 @@ JORDAN: Polynomial = (3.4445, -4.7750, 2.0315)
 """Moves every singular value in (0, 1] to about 1 within a few iterations."""
 MAX_ELEMENTS = 2**17  # of matrices that are iterated together: half a megabyte, which stays in a core's cache
 TOLERANCE = 0.2  # distance from 1 within which the polynomials of `polar_express` bring singular values
-ROUNDING_MARGIN = 1.01  # of bfloat16, by which a singular value may leave the interval that was computed for it
+ROUNDING_MARGIN = 1.05  # by which bfloat16 may take a singular value out of its interval, where polynomials explode
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def polar_express(iterations: int) -> tuple[Polynomial, ...]:
 
 def _compose(low: float, iterations: int) -> tuple[tuple[Polynomial, ...], float]:
     """The polynomials for singular values from `low` to 1, and how far from 1 they leave them at most."""
-    polynomials, high, error = [], 1.0, 1.0 - low
+    polynomials, high, error = [], ROUNDING_MARGIN, 1.0 - low
     for _ in range(iterations):
         polynomial, error = minimax_quintic(low, high)
         polynomials.append(polynomial)

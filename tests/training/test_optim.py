@@ -60,7 +60,7 @@ def test_newton_and_schulz_bring_singular_values_near_one(name: str, shape: tupl
     orthogonal = ITERATIONS[name](g)
     assert orthogonal.dtype == g.dtype and orthogonal.shape == g.shape
     values = torch.linalg.svdvals(orthogonal)[s > (0.1 if "bfloat16" in name else 0.02) * s[:, :1]]
-    assert float(values.min()) > 0.6 and float(values.max()) < 1.25
+    assert float(values.min()) > (0.3 if "bfloat16" in name else 0.6) and float(values.max()) < 1.25
     for mine, exact in zip(orthogonal, u @ v, strict=True):
         assert float((mine * exact).sum() / (mine.norm() * exact.norm())) > 0.95
 
@@ -91,6 +91,16 @@ def test_four_polynomials_of_polar_express_are_as_exact_as_five_of_jordan():
     assert distance(NewtonSchulz(polar_express(4))) > distance(ITERATIONS["polar express"])  # what the bound brings
 
 
+@pytest.mark.parametrize("iterations", [3, 4, 5, 8])
+def test_rounding_never_takes_a_singular_value_to_where_polynomials_explode(iterations: int):
+    """One large singular value, whose bound is tight, or many that fall off: as gradients have them."""
+    (u, _), (v, _) = (torch.linalg.qr(torch.randn(7, 131, 131)) for _ in range(2))
+    for fall in (0.5, 1.5, 3.0, 9.0):
+        g = u * torch.arange(1, 132) ** -fall @ v
+        values = torch.linalg.svdvals(NewtonSchulz(polar_express(iterations), True, torch.bfloat16)(g))
+        assert 0.7 < float(values.max()) < 1.3
+
+
 def test_a_minimax_quintic_is_as_far_from_one_at_four_points_and_nowhere_farther():
     for low, high in ((0.01, 1.0), (0.3, 1.2), (0.8, 1.21)):
         (a, b, c), error = minimax_quintic(low, high)
@@ -110,7 +120,7 @@ def test_polynomials_of_polar_express_leave_singular_values_within_their_toleran
             outcomes = a * outcomes + b * outcomes**3 + c * outcomes**5
         within = (outcomes - 1).abs() < 0.205
         assert bool(within[-1]) and bool(within[int((~within).nonzero()[-1]) + 1 :].all())
-        assert float(values[within].min()) < {1: 0.4, 3: 0.014, 4: 0.0035}[iterations]
+        assert float(values[within].min()) < {1: 0.3, 3: 0.016, 4: 0.0045}[iterations]
 
 
 def test_heads_are_orthogonalized_alone_where_they_are_split():
