@@ -158,8 +158,8 @@ def _reopen_run(run: Run, config: Config, processes: SingleProcess) -> Preparati
         stable_step = step_before_decay(run) if _has_another_end(run, config) else None
         if stable_step is not None and stable_step < step:
             notes.append(
-                f"the learning rate has decayed since step {stable_step:,}: training resumes from there, as if it had "
-                f"been planned to this end"
+                f"the learning rate has decayed since step {stable_step:,}: training resumes from there, to decay at "
+                f"its new end"
             )
             step = stable_step
         run.write_latest(LatestCheckpoint(step, finished=False))
