@@ -97,7 +97,7 @@ def _validate(value: Any, validate_number: core_schema.ValidatorFunctionWrapHand
     except ValueError as error:
         raise PydanticCustomError("points", "{reason}", {"reason": str(error)}) from None
     if not isinstance(setting, PiecewiseLinear):
-        return validate_number(setting)  # type: ignore[no-any-return]
+        return validate_number(setting)
     for _, number in setting.points:
         validate_number(number)
     return setting

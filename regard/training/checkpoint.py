@@ -119,8 +119,8 @@ class CheckpointManager:
         states = [state]
         if state.stable_step is not None:  # to resume from, as if nothing had followed
             states.append(_read_state(self.run, self.run.verify(self.run.resume_state(state.stable_step))))
-        needed_steps = {step for kept in states for step in self._needed_steps(kept)}
-        resume_steps = {kept.step for kept in states}
+        needed_steps = {step for needed in states for step in self._needed_steps(needed)}
+        resume_steps = {needed.step for needed in states}
         best_weights = self.run.best_weights() if self.run.best.exists() else None
         for path in (self.run.folder / "weights").glob("[0-9]*"):
             if STEP.fullmatch(path.stem) and int(path.stem) not in needed_steps and path != best_weights:

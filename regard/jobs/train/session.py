@@ -129,8 +129,7 @@ class TrainingSession:
             return
         if not self.processes.broadcast(self.loop.budget.progress(step) >= decay_start):
             return
-        if step != self._last_saved_step:
-            self.checkpoints.gather_shards()
+        self.checkpoints.gather_shards()
         if self.processes.is_main_process:
             self._save()
         self.state = replace(self.state, stable_step=step)

@@ -12,7 +12,7 @@ from regard.training.planning.sizing import SuggestedSetting
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings for trainings of at most so many minutes, on at most so many target tokens."""
+    """Settings for a training within limits of its minutes and its target tokens."""
 
     max_minutes: float
     max_target_tokens: float
