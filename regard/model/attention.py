@@ -96,7 +96,8 @@ class Attention(nn.Module):
         self.k_proj = nn.Linear(dim, inner, bias)
         self.v_proj = nn.Linear(dim, inner, bias)
         self.out_proj = nn.Linear(inner, dim, bias)
-        self.q_norm, self.k_norm = nn.Identity(), nn.Identity()  # unless the builder normalizes both
+        self.q_norm: nn.Module = nn.Identity()  # unless the builder normalizes both
+        self.k_norm: nn.Module = nn.Identity()
         self.scores = Tap()  # (B, H, Tq, Tk)
         self.weights = Tap()  # (B, H, Tq, Tk)
         self.head_outputs = Tap()  # (B, H, Tq, K)

@@ -50,7 +50,7 @@ class NewtonSchulz:
 def _scale_to_bound(x: Tensor, gram: Tensor, square: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """x, x xᵀ and (x xᵀ)², all divided as x is by the bound (Σ s⁸)^(1/8) of its largest singular value s."""
     bound = square.float().norm(dim=(1, 2), keepdim=True).clamp_(min=1e-30).pow_(0.25)
-    return tuple((tensor / bound**power).to(x.dtype) for tensor, power in ((x, 1), (gram, 2), (square, 4)))  # type: ignore[return-value]
+    return tuple((tensor / bound**power).to(x.dtype) for tensor, power in ((x, 1), (gram, 2), (square, 4)))
 
 
 @cache
@@ -152,14 +152,15 @@ class Muon(torch.optim.Optimizer):
     def _update(self, parameters: list[nn.Parameter], group: dict[str, Any]) -> None:
         """Update matrices of one shape."""
         blocks: Blocks = group["blocks"]
-        momenta, gradients = [self._momentum(p) for p in parameters], [p.grad for p in parameters]
+        momenta = [self._momentum(p) for p in parameters]
+        gradients = [p.grad for p in parameters if p.grad is not None]
         torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
         nesterov_gradients = torch._foreach_lerp(gradients, momenta, group["momentum"])
         directions = self.orthogonalize(torch.cat([blocks(gradient) for gradient in nesterov_gradients]))
         # A tall matrix gets a larger step, so that its outputs change as much as those of a square one.
         rows, columns = parameters[0].shape
         scale = max(1.0, rows / columns) ** 0.5
-        torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
+        torch._foreach_mul_(tuple(parameters), 1 - group["lr"] * group["weight_decay"])
         views = [blocks(p) for p in parameters]
         torch._foreach_add_(views, directions.split(len(views[0])), alpha=-group["lr"] * scale)
 

@@ -117,9 +117,9 @@ def _muon(c: TrainConfig, model: nn.Module, matrices: list[nn.Parameter]) -> tor
     )
 
 
-def _head_blocks(model: nn.Module) -> dict[nn.Parameter, Blocks]:
+def _head_blocks(model: nn.Module) -> dict[Tensor, Blocks]:
     """How the matrices of every attention are divided into those of its heads."""
-    blocks: dict[nn.Parameter, Blocks] = {}
+    blocks: dict[Tensor, Blocks] = {}
     for module in model.modules():
         if isinstance(module, Attention):
             inputs = (module.q_proj.weight, module.k_proj.weight, module.v_proj.weight)
