@@ -99,7 +99,7 @@ def test_several_heads_are_guided_by_the_mean_of_what_each_alone_would_be(paddin
     model, batch = make_loss_module().model, make_batch([3, 7, 2])
 
     def objective(guided: GuidedAlignment | None) -> float:
-        return float(TranslationLoss(model, 0.1, padding_free, guided)(batch).objective)
+        return TranslationLoss(model, 0.1, padding_free, guided)(batch).objective.item()
 
     plain, names = objective(None), ("decoder.1.cross.1", "decoder.0.cross.1", "decoder.1.cross.0")
     alone = [objective(guide(heads=name)) - plain for name in names]
@@ -111,14 +111,14 @@ def test_the_weight_of_guided_alignment_follows_the_progress_and_costs_nothing_a
     model, batch = make_loss_module().model, make_batch([3, 7, 2])
     points = PiecewiseLinear(((0.0, 0.8), (0.5, 0.0)))
     loss_module = TranslationLoss(model, 0.1, True, guide(points))
-    plain = float(TranslationLoss(model, 0.1, True)(batch).objective)
+    plain = TranslationLoss(model, 0.1, True)(batch).objective.item()
     extra = []
     for progress in (0.0, 0.25, 0.5, 1.0):
         loss_module.set_progress(progress)
-        extra.append(float(loss_module(batch).objective) - plain)
+        extra.append(loss_module(batch).objective.item() - plain)
     assert extra[0] > 0 and extra[1] == pytest.approx(extra[0] / 2) and extra[2:] == [0, 0]
     monkeypatch.setattr(loss_module.forward_path, "forward_with_scores", None, raising=False)
-    assert float(loss_module(batch).objective) == plain  # no scores are computed
+    assert loss_module(batch).objective.item() == plain  # no scores are computed
 
 
 def test_the_guided_heads_are_those_that_are_set_or_one_in_the_middle():
