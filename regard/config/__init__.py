@@ -3,6 +3,7 @@
 from regard.config.base import Settings
 from regard.config.data import MIN_VOCAB_SIZE, DataConfig
 from regard.config.model import Head, ModelConfig, PositionsConfig, StackConfig
+from regard.config.piecewise import PiecewiseLinear, Scheduled, share_above_zero, value_at
 from regard.config.settings import (
     Config,
     Setting,
@@ -57,7 +58,9 @@ __all__ = [
     "Head",
     "MaskedLMConfig",
     "ModelConfig",
+    "PiecewiseLinear",
     "PositionsConfig",
+    "Scheduled",
     "Setting",
     "Settings",
     "StackConfig",
@@ -78,5 +81,7 @@ __all__ = [
     "parse_value",
     "read_toml",
     "set_nested",
+    "share_above_zero",
+    "value_at",
     "with_values",
 ]

@@ -115,6 +115,8 @@ class ModelConfig(Settings):
     """Activation function of the feed-forward layers."""
     attention: Literal["softmax", "argmax"] = "softmax"
     """softmax, or argmax for hard attention (which passes no gradient to the scores)."""
+    qk_norm: bool = False
+    """Normalize queries and keys of every head (RMSNorm with weights of its own), so that scores cannot grow."""
     norm: Literal["pre", "post"] = "pre"
     """Pre-norm, or post-norm as in Vaswani et al. 2017."""
     norm_kind: Literal["layer", "rms"] = "layer"
@@ -123,6 +125,12 @@ class ModelConfig(Settings):
     """Term added to the variance for numerical stability."""
     bias: bool = True
     """Whether linear layers have a bias."""
+    init: Literal["xavier", "small"] = "xavier"
+    """Linear layers start by Xavier (uniform), or normal with the variance 2 / (5 · dim) (SmallInit)."""
+    scale_residual_init: bool = False
+    """Output projections start smaller by the root of their number in a stack, as in GPT-2."""
+    embedding_std: float | None = Field(default=None, gt=0, le=1_000)
+    """Standard deviation with which embeddings start; unset: 1/√dim."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout on embeddings and on the output of every sublayer."""
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)

@@ -40,6 +40,9 @@ SETTING_ALIASES = {
     "model.positions.partial_rotary_factor": "rotary_pct rotary_percentage",
     "model.positions.rotary_layout": "rotary_interleave",
     "model.positions.sinusoid_layout": "waves",
+    "model.init": "initialization weight_init initializer",
+    "model.embedding_std": "initializer_range init_std",
+    "model.qk_norm": "qk_layernorm use_qk_norm qknorm query_key_norm",
     "model.scale_embeddings": "scale_words scale_embedding",
     "model.tie_embeddings": "tied tied_embeddings tie_word_embeddings share_embeddings share_all_embeddings "
     "weight_tying",
@@ -50,6 +53,8 @@ SETTING_ALIASES = {
     "train.batch_tokens": "batch_size max_tokens tokens_per_batch per_device_train_batch_size mini_batch batch",
     "train.betas": "beta1 beta2 adam_beta1 adam_beta2 adam_betas",
     "train.clip_grad_norm": "grad_clip clip_norm max_grad_norm gradient_clip_val gradient_clipping clip_gradients",
+    "train.decay": "decay_fraction decay_ratio cooldown cooldown_fraction num_decay_steps",
+    "train.decay_shape": "decay_type",
     "train.device": "gpu gpus cuda use_cuda use_gpu accelerator",
     "train.ema": "ema_decay exponential_smoothing average_decay",
     "train.epochs": "max_epochs max_epoch num_epochs n_epochs num_train_epochs after_epochs",
@@ -80,7 +85,7 @@ SETTING_ALIASES = {
     "val_check_interval",
     "train.validation_sentences": "check_sentences eval_sentences",
     "train.warmup": "warmup_steps warmup_updates num_warmup_steps warmup_iters learning_rate_warmup lr_warmup",
-    "train.weight_decay": "decay wd l2",
+    "train.weight_decay": "wd l2",
 }
 """The names of each setting elsewhere. A name that a group has of its own comes before these."""
 
@@ -116,10 +121,20 @@ VALUE_ALIASES = {
         "nope": "none",
         "concat": "concatenated",
     },
+    "train.decay_shape": {"sqrt": "1-sqrt"},
+    "train.muon_polynomials": {"polar_express": "polar-express", "quintic": "jordan"},
     "train.optimizer": {"adam": "adamw"},
     "train.padding_free": {"packed": "true", "plain": "false"},
     "train.precision": {"bf16": "bfloat16", "fp32": "float32", "fp64": "float64"},
-    "train.schedule": {"noam": "inverse-sqrt", "inverse_sqrt": "inverse-sqrt", "inv_sqrt": "inverse-sqrt"},
+    "train.schedule": {
+        "noam": "inverse-sqrt",
+        "inverse_sqrt": "inverse-sqrt",
+        "inv_sqrt": "inverse-sqrt",
+        "warmup_stable_decay": "wsd",
+        "constant_then_decay": "wsd",
+        "trapezoidal": "wsd",
+        "cooldown": "wsd",
+    },
     "train.track": {"tb": "tensorboard", "tensorboardx": "tensorboard"},
 }
 """Values of settings by other names."""

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from regard.config import names
 from regard.config.base import Settings
 from regard.config.data import DataConfig
-from regard.config.model import ModelConfig
+from regard.config.model import Head, ModelConfig
 from regard.config.registries import UNKNOWN_NAME, NameIn
 from regard.config.tasks import (
     SETTING_TASKS,
@@ -110,6 +110,20 @@ class Config(Settings):
         for name, (value, reason) in reasons.items():
             if value:
                 raise ValueError(f"{name}: {reason} (model.architecture=decoder); leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def guided_heads_exist(self) -> Self:
+        if self.train.guided_heads and not self.train.guided_alignment:
+            raise ValueError("train.guided_heads: nothing is aligned with train.guided_alignment=0; set its weight")
+        for name in self.train.guided_heads:
+            head = Head.parse(name)
+            exists = head.attention_name in self.model.attention_names()
+            if head.kind != "cross" or not exists or head.number not in self.model.kept_heads(head.attention_name):
+                raise ValueError(
+                    f"train.guided_heads: this model has no cross-attention head {name}; it has "
+                    f"decoder.<0 to {self.model.depth('decoder') - 1}>.cross.<0 to {self.model.heads - 1}>"
+                )
         return self
 
     @model_validator(mode="after")

@@ -1,10 +1,12 @@
 """Settings of training: its length, optimizer, regularization, validation and hardware."""
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from regard.config.base import MAX_EPOCHS, MAX_MINUTES, MAX_STEPS, MAX_THREADS, MAX_TOKENS, Settings
+from regard.config.piecewise import Scheduled, ScheduledBounds
 
 DEFAULT_STEPS = 20_000
 
@@ -34,6 +36,14 @@ class TrainConfig(Settings):
     """Peak learning rate (of AdamW)."""
     muon_learning_rate: float = Field(default=0.02, gt=0, le=1e30)
     """Peak learning rate of Muon."""
+    muon_polynomials: Literal["jordan", "polar-express"] = "jordan"
+    """Newton-Schulz polynomials of Muon: one for all iterations, or one for each (fewer iterations are as exact)."""
+    muon_iterations: int = Field(default=5, ge=1, le=20)
+    """Newton-Schulz iterations of Muon: 5 for jordan, 4 for polar-express."""
+    muon_bfloat16: bool = False
+    """Iterate in bfloat16: several times as fast where the processor has instructions for it, slower elsewhere."""
+    muon_split_heads: bool = False
+    """Orthogonalize the matrices of attention head by head instead of as a whole: far fewer operations."""
     betas: tuple[UnitInterval, UnitInterval] = (0.9, 0.98)
     """Coefficients of AdamW for the running averages of the gradient and its square."""
     epsilon: float = Field(default=1e-9, gt=0, le=1)
@@ -42,16 +52,22 @@ class TrainConfig(Settings):
     """Decoupled weight decay, on matrices only."""
     warmup: int = Field(default=300, ge=0, le=MAX_STEPS)
     """Steps over which the learning rate rises to its peak."""
-    schedule: Literal["inverse-sqrt", "cosine", "constant"] = "cosine"
-    """Learning-rate schedule after the warm-up."""
+    schedule: Literal["inverse-sqrt", "cosine", "constant", "wsd"] = "cosine"
+    """Learning-rate schedule after the warm-up; wsd (warm-up, stable, decay): constant, then a decay to 0."""
+    decay: float = Field(default=0.2, gt=0, le=1)
+    """Share of training, at its end, over which the learning rate decays (wsd)."""
+    decay_shape: Literal["linear", "1-sqrt"] = "1-sqrt"
+    """How it decays: in a line, or by 1 - √x, faster at first (wsd)."""
     clip_grad_norm: float = Field(default=1.0, ge=0, le=1e9)
     """Maximum gradient norm (clipping); 0 disables it."""
-    label_smoothing: float = Field(default=0.1, ge=0, lt=1)
-    """Probability mass spread uniformly over the vocabulary."""
-    rdrop: float = Field(default=0.0, ge=0, le=1e6)
-    """R-Drop: weight of the KL divergence between two passes with different dropout. 0: off."""
-    guided_alignment: float = Field(default=0.0, ge=0, le=1e6)
-    """Guided alignment: weight of the loss that aligns one cross-attention head with IBM model 1. 0: off."""
+    label_smoothing: Annotated[Scheduled, ScheduledBounds(ge=0, lt=1)] = 0.1
+    """Probability mass spread uniformly over the vocabulary; may change over training, as in 0.8:0.1,1:0."""
+    rdrop: Annotated[Scheduled, ScheduledBounds(ge=0, le=1e6)] = 0.0
+    """R-Drop: weight of the KL divergence of two passes with other dropout; 0.6:0,0.6:5: in the last 40 %. 0: off."""
+    guided_alignment: Annotated[Scheduled, ScheduledBounds(ge=0, le=1e6)] = 0.0
+    """Guided alignment: weight of the loss that aligns cross-attention with IBM model 1, as in 0:0.3,0.5:0. 0: off."""
+    guided_heads: tuple[str, ...] = ()
+    """Heads that are aligned, as in decoder.1.cross.0,decoder.2.cross.0; unset: one head of a middle layer."""
     validate_every: int = Field(default=400, ge=1, le=MAX_STEPS)
     """Steps between two validations."""
     validation_sentences: int = Field(default=200, ge=0, le=MAX_STEPS)
@@ -105,6 +121,11 @@ class TrainConfig(Settings):
                 _require_offline(tracker)
         return trackers
 
+    @field_validator("guided_heads", mode="before")
+    @classmethod
+    def heads_may_be_words(cls, value: object) -> object:
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
     @model_validator(mode="after")
     def histograms_need_tensorboard(self) -> Self:
         if self.track_histograms and not self.track:
@@ -120,6 +141,11 @@ class TrainConfig(Settings):
         if self.metric != "loss" and not self.validation_sentences:
             raise ValueError(f"train.metric={self.metric} needs train.validation_sentences above 0")
         return self
+
+    @property
+    def decay_start(self) -> float:
+        """The progress of training from which the learning rate leaves its stable part; infinite without one."""
+        return 1 - self.decay if self.schedule == "wsd" else math.inf
 
     @property
     def last_step(self) -> int | None:

@@ -134,6 +134,11 @@ def _stack_options(stack: TransformerStack) -> dict[str, Any]:
     attentions = [module for layer in _layers(stack) for module in layer.children() if isinstance(module, Attention)]
     if not all(computes_softmax(attention) for attention in attentions):
         raise ModelError("model.attention: CTranslate2 supports only softmax; translate with --engine torch")
+    if not all(isinstance(attention.q_norm, nn.Identity) for attention in attentions):
+        raise ModelError(
+            "model.qk_norm: CTranslate2 normalizes no queries and keys of an encoder-decoder; translate with --engine "
+            "torch"
+        )
     if not gated and first.feed_forward.activation not in ACTIVATIONS:
         raise ModelError(
             "model.activation: CTranslate2 has no activation of plug-ins; it supports relu, gelu, gelu-tanh, silu and "

@@ -15,7 +15,7 @@ from regard.inspection.heads.alignment import AlignmentRanking, extract_links, r
 from regard.jobs.evaluate import score_run, tabulate_scores
 from regard.jobs.load import load
 from regard.jobs.look.cross_attention import compute_cross_attention
-from regard.jobs.look.heads import find_trained_aligner
+from regard.jobs.look.heads import find_trained_aligners
 from regard.jobs.train.events import TrainingEvent, TrainingFinished
 from regard.jobs.train.fit import StopCallback, train_run
 from regard.progress import stage
@@ -79,7 +79,7 @@ class DemoResult:
     test: Evaluation
     compositional: Evaluation
     aligners: AlignmentRanking
-    trained_aligner: Head | None
+    trained_aligners: tuple[Head, ...]
     """The head that guided alignment has trained to align."""
     translations: list[AlignedTranslation]
 
@@ -142,7 +142,7 @@ def run_demo(
     ]
     examples = [build_pair_example(translator.tokenizers, pair.source, pair.target, pair) for pair in splits.test]
     aligners = rank_alignment_heads(translator.encoder_decoder, examples)
-    yield DemoResult(run, test, compositional, aligners, find_trained_aligner(run), translations)
+    yield DemoResult(run, test, compositional, aligners, find_trained_aligners(run), translations)
 
 
 def _build_config(corpus: Path, preset: DemoPreset, seed: int) -> Config:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from regard import config as settings
 from regard import run as runs
-from regard.config import Config
+from regard.config import Config, value_at
 from regard.config.base import MAX_STEPS
 from regard.data.batch import Batches, DataPosition, TranslationCollator
 from regard.data.store import open_corpus
@@ -251,7 +251,7 @@ def _build_loop(run: Run, config: Config, model: EncoderDecoder, tokenizers: Tok
     c, device = config.train, device_of(model)
     padding_free = uses_padding_free("auto", Precision(device), sharded=False)
     return TrainingLoop(
-        loss_module=TranslationLoss(model, c.label_smoothing, padding_free),
+        loss_module=TranslationLoss(model, value_at(c.label_smoothing, 1.0), padding_free),
         batches=Batches(
             open_training_data(run, config).trained_on,
             TranslationCollator(tokenizers),

@@ -9,7 +9,7 @@ from regard.errors import RunError
 from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
-from regard.jobs.look.heads import find_trained_aligner
+from regard.jobs.look.heads import find_trained_aligners
 from regard.jobs.tasks.reporting.curves import flatten_settings, time_of_training
 from regard.languages import split_words
 from regard.model.modules import count_parameters
@@ -73,9 +73,9 @@ def write_report(
         bins=20,
         limits=(0, 100),
     ).with_name("sentences")
-    trained_aligner, has_cross_attention = find_trained_aligner(run), isinstance(translator.model, EncoderDecoder)
+    trained_aligners, has_cross_attention = find_trained_aligners(run), isinstance(translator.model, EncoderDecoder)
     shown = _select_attention(translator, evaluation.sentences) if has_cross_attention else []
-    attention_charts = [draw_mean_attention(matrix, trained_aligner) for matrix in shown]
+    attention_charts = [draw_mean_attention(matrix, trained_aligners) for matrix in shown]
     for chart in track([*charts, chrf_histogram, *attention_charts], "drawing charts"):
         chart.save(run.charts)
     steps = [record for record in records if isinstance(record, Step)]
@@ -219,7 +219,7 @@ def _select_attention(translator: Translator, sentences: list[SentenceResult]) -
     return []
 
 
-def draw_mean_attention(cross_attention: CrossAttentionMatrix, trained_aligner: Head | None) -> Chart:
+def draw_mean_attention(cross_attention: CrossAttentionMatrix, trained_aligners: Sequence[Head]) -> Chart:
     chart = heatmap_chart(
         cross_attention.word_weights.tolist(),
         cross_attention.target_words,
@@ -228,6 +228,8 @@ def draw_mean_attention(cross_attention: CrossAttentionMatrix, trained_aligner: 
         row_title="target word",
         column_title="source word",
     )
-    # One of the heads attends where it was trained to: its part of the mean is no finding.
-    note = f"{trained_aligner} was trained to align (guided alignment)" if trained_aligner else ""
+    # Some heads attend where they were trained to: their part of the mean is no finding.
+    verb = "were" if len(trained_aligners) > 1 else "was"
+    names = ", ".join(map(str, trained_aligners))
+    note = f"{names} {verb} trained to align (guided alignment)" if names else ""
     return chart.with_note(note).with_name("attention")

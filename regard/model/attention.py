@@ -96,18 +96,20 @@ class Attention(nn.Module):
         self.k_proj = nn.Linear(dim, inner, bias)
         self.v_proj = nn.Linear(dim, inner, bias)
         self.out_proj = nn.Linear(inner, dim, bias)
+        self.q_norm: nn.Module = nn.Identity()  # unless the builder normalizes both
+        self.k_norm: nn.Module = nn.Identity()
         self.scores = Tap()  # (B, H, Tq, Tk)
         self.weights = Tap()  # (B, H, Tq, Tk)
         self.head_outputs = Tap()  # (B, H, Tq, K)
 
     def project_kv(self, x: Tensor, position_ids: Tensor) -> KeyValues:
         """Keys and values of a sequence x (B, Tk, D) at these positions."""
-        k = self.positions.rotate(self._split_heads(self.k_proj(x)), position_ids)
+        k = self.positions.rotate(self.k_norm(self._split_heads(self.k_proj(x))), position_ids)
         return KeyValues(k, self._split_heads(self.v_proj(x)), position_ids)
 
     def forward(self, x: Tensor, kv: KeyValues, attn_mask: Tensor | None, position_ids: Tensor) -> Tensor:
         """What each token of x (B, Tq, D), at these positions, takes from what it attends to: (B, Tq, D)."""
-        q = self.positions.rotate(self._split_heads(self.q_proj(x)), position_ids)  # (B, H, Tq, K)
+        q = self.positions.rotate(self.q_norm(self._split_heads(self.q_proj(x))), position_ids)  # (B, H, Tq, K)
         head_outputs = self.attend_heads(q, kv, attn_mask, position_ids)  # (B, H, Tq, K)
         return self.out_proj(head_outputs.transpose(1, 2).flatten(2))  # (B, Tq, H·K) -> (B, Tq, D)
 

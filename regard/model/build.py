@@ -1,6 +1,7 @@
 """From settings to a model. Nothing else in this package reads the config."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
@@ -39,6 +40,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 NORMS: dict[str, Callable[[int, float], nn.Module]] = {"layer": LayerNorm, "rms": RMSNorm}
 ATTENDS: dict[str, AttentionFunction] = {"softmax": attend, "argmax": partial(attend, normalizer=hard_attention)}
+INITS: dict[str, Callable[[Tensor, int], Tensor]] = {  # (weight, model width)
+    "xavier": lambda weight, dim: nn.init.xavier_uniform_(weight),
+    "small": lambda weight, dim: nn.init.normal_(weight, std=math.sqrt(2 / (5 * dim))),  # Nguyen and Salazar 2019
+}
 RESIDUALS: dict[str, Callable[[nn.Module, float], Residual]] = {"pre": PreNorm, "post": PostNorm}
 POOLINGS: dict[str, Callable[[int], nn.Module]] = {
     "mean": lambda dim: MeanPooling(),
@@ -107,9 +112,9 @@ def _both_stacks(
 ) -> tuple[TransformerStack, TransformerStack, nn.Embedding]:
     """Encoder and decoder, and the table of target tokens."""
     source, target = _StackParts(c, "encoder"), _StackParts(c, "decoder")
-    target_table = _token_table(target_size, target.embedding_width)
+    target_table = _token_table(target_size, target.embedding_width, c.embedding_std)
     shared = c.tie_embeddings and joint and source.embedding_width == target.embedding_width
-    source_table = target_table if shared else _token_table(source_size, source.embedding_width)
+    source_table = target_table if shared else _token_table(source_size, source.embedding_width, c.embedding_std)
     encoder = TransformerStack(source.embedding(source_table), source.layers(_encoder_layer), _final_norm(c))
     decoder = TransformerStack(target.embedding(target_table), target.layers(_decoder_layer), _final_norm(c))
     return encoder, decoder, target_table
@@ -119,12 +124,12 @@ def _single_stack(
     c: ModelConfig, name: str, vocab_size: int, num_labels: int | None
 ) -> tuple[TransformerStack, Projection]:
     parts = _StackParts(c, name)
-    table = _token_table(vocab_size, parts.embedding_width)
+    table = _token_table(vocab_size, parts.embedding_width, c.embedding_std)
     projection = _projection(c, table) if num_labels is None else _label_projection(c, num_labels)
     return TransformerStack(parts.embedding(table), parts.layers(_encoder_layer), _final_norm(c)), projection
 
 
-Layer = TypeVar("Layer")
+Layer = TypeVar("Layer", EncoderLayer, DecoderLayer)
 
 
 class _StackParts:
@@ -145,7 +150,10 @@ class _StackParts:
     def layers(self, make_layer: Callable[[ModelConfig, Positions, str], Layer]) -> list[Layer]:
         """Each with positions of its own, or all with the same where the scheme is shared."""
         count = self.c.depth(self.name)
-        return [make_layer(self.c, self.make_positions(), f"{self.name}.{i}") for i in range(count)]
+        layers = [make_layer(self.c, self.make_positions(), f"{self.name}.{i}") for i in range(count)]
+        if self.c.scale_residual_init:
+            _scale_residual_outputs(layers)
+        return layers
 
 
 def _same(positions: Positions) -> Positions:
@@ -184,7 +192,9 @@ def _attention(c: ModelConfig, positions: Positions, name: str) -> Attention:
         positions = SelectedHeads(positions, kept_heads)
     attention = Attention(c.dim, c.heads, positions, c.bias, c.attention_dropout, ATTENDS[c.attention], kept_heads)
     for linear in (attention.q_proj, attention.k_proj, attention.v_proj, attention.out_proj):
-        _init_linear(linear)
+        _init_linear(linear, c)
+    if c.qk_norm:
+        attention.q_norm, attention.k_norm = (RMSNorm(attention.head_dim, c.norm_epsilon) for _ in range(2))
     return attention
 
 
@@ -196,7 +206,7 @@ def _feed_forward(c: ModelConfig) -> nn.Module:
         feed_forward = FeedForward(c.dim, c.ffn, _find_activation(c), c.bias, c.activation_dropout)
     for linear in feed_forward.children():
         if isinstance(linear, nn.Linear):
-            _init_linear(linear)
+            _init_linear(linear, c)
     return feed_forward
 
 
@@ -226,13 +236,22 @@ def _final_norm(c: ModelConfig) -> nn.Module:
     return _norm(c) if c.norm == "pre" else nn.Identity()
 
 
-def _token_table(size: int, width: int) -> nn.Embedding:
+def _token_table(size: int, width: int, std: float | None = None) -> nn.Embedding:
     table = nn.Embedding(size, width)
-    nn.init.normal_(table.weight, std=width**-0.5)  # times √D at the input: vectors of unit variance
+    nn.init.normal_(table.weight, std=std or width**-0.5)  # times √D at the input: vectors of unit variance
     return table
 
 
-def _init_linear(linear: nn.Linear) -> None:
-    nn.init.xavier_uniform_(linear.weight)
+def _scale_residual_outputs(layers: Sequence[EncoderLayer | DecoderLayer]) -> None:
+    """Divide what every branch of a stack adds by the root of their number.  Radford et al. 2019, section 2.3."""
+    attentions = [part for layer in layers for part in layer.children() if isinstance(part, Attention)]
+    outputs = [attention.out_proj for attention in attentions] + [layer.feed_forward.down for layer in layers]
+    with torch.no_grad():
+        for linear in outputs:
+            linear.weight.div_(math.sqrt(len(outputs)))  # type: ignore[union-attr, operator]
+
+
+def _init_linear(linear: nn.Linear, c: ModelConfig) -> None:
+    INITS[c.init](linear.weight, c.dim)
     if linear.bias is not None:
         nn.init.zeros_(linear.bias)

@@ -1,6 +1,7 @@
 """Attention by kernels that are faster than the equation. Whether one may stand in for it is decided here alone."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch.nn.functional as F
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 from regard.kernels import attention_saved_weights, to_additive_mask
 from regard.model.attention import Attention, AttentionTaps, KeyValues, attend
+from regard.model.positions import Positions
 
 MIN_UNFUSED_ROWS = 8  # rows from which plain products decode faster than the fused kernel, made for many queries
 
@@ -44,6 +46,17 @@ def fused_attention(
     if bias is not None:
         mask = bias if attn_mask is None else bias.masked_fill(~attn_mask, -math.inf)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout), None
+
+
+PrepareFunction = Callable[[Tensor, Tensor], Tensor]
+"""Projected queries or keys (B, H, T, K) and their positions -> as they are matched: normalized, rotated."""
+
+
+def prepare_function(norm: nn.Module, positions: Positions) -> PrepareFunction:
+    """Looked up once, as the decoder calls it at every step: without a norm, the rotation alone."""
+    if isinstance(norm, nn.Identity):
+        return positions.rotate
+    return lambda x, position_ids: positions.rotate(norm(x), position_ids)
 
 
 def computes_softmax(attention: Attention) -> bool:

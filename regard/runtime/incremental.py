@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.model.layers import DecoderLayer, EncoderLayer
 from regard.model.single_stack import DecoderOnly, SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
-from regard.runtime.attention import AttentionMask, decode_heads, prefill_heads
+from regard.runtime.attention import AttentionMask, decode_heads, prefill_heads, prepare_function
 from regard.runtime.kv_cache import KVCache
 from regard.runtime.linears import LinearFactory, PreparedLinears, dense_linear
 from regard.runtime.padding_free import PaddingFreeForward
@@ -63,6 +63,8 @@ class _PreparedLayer:
         self.self_attn = layer.self_attn
         self.qkv_proj = linears.linear(layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj)
         self.out_proj = linears.linear(layer.self_attn.out_proj)
+        self.prepare_queries = prepare_function(layer.self_attn.q_norm, layer.self_attn.positions)
+        self.prepare_keys = prepare_function(layer.self_attn.k_norm, layer.self_attn.positions)
         self.cross = _PreparedCross(layer, linears) if isinstance(layer, DecoderLayer) else None
         self.feed_forward = linears.prepare_feed_forward(layer.feed_forward)
 
@@ -79,6 +81,7 @@ class _PreparedCross:
     def __init__(self, layer: DecoderLayer, linears: PreparedLinears):
         self.attention, self.residual = layer.cross_attn, layer.cross_attn_residual
         self.q_proj = linears.linear(layer.cross_attn.q_proj)
+        self.q_norm = layer.cross_attn.q_norm
         self.out_proj = linears.linear(layer.cross_attn.out_proj)
 
 
@@ -215,13 +218,12 @@ class DecodingBatch:
         rows, attention = len(self._start), prepared.self_attn
         # (R · n, 3 · H · K) -> three times (R, H, n, K)
         q, k, v = prepared.qkv_proj(x).view(rows, len(x) // rows, 3, attention.heads, -1).transpose(1, 3).unbind(2)
-        rotate = attention.positions.rotate
         columns = slice(self._length, self._length + q.shape[2])
-        kv_cache.put(slice(rows), columns, rotate(k, positions.position_ids), v)
+        kv_cache.put(slice(rows), columns, prepared.prepare_keys(k, positions.position_ids), v)
         attend = decode_heads if q.shape[2] == 1 else prefill_heads
         head_outputs = attend(
             attention,
-            rotate(q, positions.position_ids),
+            prepared.prepare_queries(q, positions.position_ids),
             kv_cache.view(rows, positions.key_position_ids),
             positions.mask,
             positions.position_ids,
@@ -231,6 +233,6 @@ class DecodingBatch:
     def _cross_attn(self, cross: _PreparedCross, layer: int, x: Tensor) -> Tensor:
         # The rows of a sentence are queries of one sequence: (N, H, rows per sentence, K).
         shape = (-1, self.rows_per_sentence, cross.attention.heads, cross.attention.head_dim)
-        q = cross.q_proj(x).view(shape).transpose(1, 2)
+        q = cross.q_norm(cross.q_proj(x).view(shape).transpose(1, 2))
         head_outputs = self._source_cache.attend(layer, cross.attention, q)
         return cross.out_proj(head_outputs.transpose(1, 2).reshape(len(x), -1))

@@ -5,12 +5,14 @@ linear layers with the same input as one product, and uses the operations of `ke
 for an encoder or a decoder that stands alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from regard.config import Head
 from regard.kernels import FastDropout, NoDropout, PaddingLayout, pack_heads, unpack_heads
 from regard.model import masks
 from regard.model.attention import Attention, KeyValues, score
@@ -22,6 +24,7 @@ from regard.model.single_stack import (
     TextEncoderDecoder,
     join_sequences,
 )
+from regard.model.taps import attention_path
 from regard.model.transformer import EncoderDecoder, TokenEmbedding, TransformerStack
 from regard.runtime.attention import AttentionMask, attend_heads
 from regard.runtime.linears import Linears, LiveLinears
@@ -53,12 +56,11 @@ class PaddingFreeForward:
         forward_pass = _ForwardPass(self.model, self.linears)
         return forward_pass.encode(source, forward_pass.make_side(source, bidirectional=True))
 
-    def forward_with_scores(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
-        """The states, and the scores (B, T, S) of the first head of a layer's cross-attention."""
-        forward_pass = _ForwardPass(self.model, self.linears, scored_layer=layer)
+    def forward_with_scores(self, source: Tensor, target: Tensor, heads: Sequence[Head]) -> tuple[Tensor, list[Tensor]]:
+        """The states, and the scores (B, T, S) of these heads of cross-attention."""
+        forward_pass = _ForwardPass(self.model, self.linears, heads)
         states = forward_pass.states(source, target)
-        assert forward_pass.scores is not None
-        return states, forward_pass.scores
+        return states, [forward_pass.scores[head] for head in heads]
 
 
 class PackedStates(NamedTuple):
@@ -160,8 +162,8 @@ class _StackPass:
         qkv = self.linears(x, (attention.q_proj, attention.k_proj, attention.v_proj))
         q, k, v = unpack_heads(qkv, side.layout, 3, attention.heads)
         rotate = attention.positions.rotate
-        kv = KeyValues(rotate(k, side.position_ids), v, side.position_ids)
-        return self._attend(attention, rotate(q, side.position_ids), kv, side, side)
+        kv = KeyValues(rotate(attention.k_norm(k), side.position_ids), v, side.position_ids)
+        return self._attend(attention, rotate(attention.q_norm(q), side.position_ids), kv, side, side)
 
     def _attend(self, attention: Attention, q: Tensor, kv: KeyValues, side: BatchSide, key_side: BatchSide) -> Tensor:
         save_weights = torch.is_grad_enabled()  # only the backward pass needs them
@@ -174,10 +176,10 @@ class _ForwardPass(_StackPass):
 
     model: EncoderDecoder | TextEncoderDecoder
 
-    def __init__(self, model: EncoderDecoder | TextEncoderDecoder, linears: Linears, scored_layer: int | None = None):
+    def __init__(self, model: EncoderDecoder | TextEncoderDecoder, linears: Linears, scored_heads: Sequence[Head] = ()):
         super().__init__(model, linears)
-        self.scored_attn = None if scored_layer is None else model.decoder.layers[scored_layer].cross_attn
-        self.scores: Tensor | None = None
+        self.scored_heads = [(find_attention(model, head), head) for head in scored_heads]
+        self.scores: dict[Head, Tensor] = {}
 
     def states(self, source: Tensor, target: Tensor) -> Tensor:
         source_side = self.make_side(source, bidirectional=True)
@@ -198,10 +200,9 @@ class _ForwardPass(_StackPass):
             unpack_heads(layer_kv, side.layout, 2, cross.heads)
             for layer_kv, cross in zip(kv_by_layer, cross_attns, strict=True)
         )
-        rotations = (cross.positions.rotate for cross in cross_attns)
         return [
-            KeyValues(rotate(k, side.position_ids), v, side.position_ids)
-            for rotate, (k, v) in zip(rotations, kv, strict=True)
+            KeyValues(cross.positions.rotate(cross.k_norm(k), side.position_ids), v, side.position_ids)
+            for cross, (k, v) in zip(cross_attns, kv, strict=True)
         ]
 
     def decode(self, ids: Tensor, side: BatchSide, source_kv: list[KeyValues], source_side: BatchSide) -> Tensor:
@@ -224,6 +225,16 @@ class _ForwardPass(_StackPass):
         self, attention: Attention, x: Tensor, side: BatchSide, kv: KeyValues, source_side: BatchSide
     ) -> Tensor:
         (q,) = unpack_heads(self.linears(x, (attention.q_proj,)), side.layout, 1, attention.heads)
-        if attention is self.scored_attn:
-            self.scores = score(q[:, 0], kv.k[:, 0])
+        q = attention.q_norm(q)
+        for scored_attention, head in self.scored_heads:
+            if scored_attention is attention:
+                index = attention.head_ids.index(head.number)
+                self.scores[head] = score(q[:, index], kv.k[:, index])
         return self._attend(attention, attention.positions.rotate(q, side.position_ids), kv, side, source_side)
+
+
+def find_attention(model: SomeModel, head: Head) -> Attention:
+    """The attention that a head is part of."""
+    attention = model.get_submodule(attention_path(head.attention_name))
+    assert isinstance(attention, Attention)
+    return attention

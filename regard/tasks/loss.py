@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.config import Scheduled, value_at
 from regard.data.batch import TrainingBatch
 from regard.kernels import CHUNK, chunked_cross_entropy
 from regard.model.projection import Projection
@@ -25,13 +26,30 @@ class LossTotals(NamedTuple):
     """Targets whose most likely prediction was right."""
 
 
+class ProgressValue(nn.Module):
+    """The present value of a setting that may change over training; its loss module sets the progress."""
+
+    def __init__(self, setting: Scheduled):
+        super().__init__()
+        self.setting = setting
+        self.set_progress(0.0)
+
+    def set_progress(self, progress: float) -> None:
+        self.value = value_at(self.setting, progress)
+
+
 class TokenLoss(nn.Module):
     """The loss owns the output projection, so that padding is never projected."""
 
-    def __init__(self, output: Projection, label_smoothing: float):
+    def __init__(self, output: Projection, label_smoothing: Scheduled):
         super().__init__()
         self.output = output
-        self.label_smoothing = label_smoothing
+        self.smoothing = ProgressValue(label_smoothing)
+
+    @property
+    def label_smoothing(self) -> float:
+        """Of the present step."""
+        return self.smoothing.value
 
     def forward(self, states: Tensor, labels: Tensor) -> LossTotals:
         """Hidden states (N, D) and their labels (N,) -> totals."""
@@ -75,6 +93,12 @@ class LossModule(nn.Module):
         totals = self.loss(states, self.labels(batch))
         return totals._replace(objective=totals.objective + auxiliary_loss)
 
+    def set_progress(self, progress: float) -> None:
+        """Give every setting that changes over training its value at this progress, from 0 to 1."""
+        for module in self.modules():
+            if isinstance(module, ProgressValue):
+                module.set_progress(progress)
+
     def states(self, batch: Any) -> tuple[Tensor, Tensor | float]:
         """The hidden states (N, D) that predict the targets, and what the objective has beside their cross-entropy."""
         raise NotImplementedError
@@ -88,17 +112,17 @@ class RDrop(LossModule):
     """R-Drop: every batch twice, with different dropout; the divergence of the two predictions p and q is minimized.
 
     (ce(p) + ce(q)) / 2 + weight · (KL(p‖q) + KL(q‖p)) / 4: the loss of Liang et al. 2021 with its weight α, halved as a
-    whole so that a target weighs as much as without it.
+    whole so that a target weighs as much as without it. While the weight is 0, a batch is computed once.
     """
 
-    def __init__(self, loss_module: LossModule, kl_weight: float):
+    def __init__(self, loss_module: LossModule, kl_weight: Scheduled):
         super().__init__()
         self.loss_module = loss_module
         self.model, self.loss = loss_module.model, loss_module.loss
-        self.kl_weight = kl_weight
+        self.kl_weight = ProgressValue(kl_weight)
 
     def forward(self, batch: TrainingBatch) -> LossTotals:
-        if not self.training:
+        if not self.training or not self.kl_weight.value:
             return self.loss_module(batch)
         labels = self.loss_module.labels(batch)
         states, auxiliary_loss = self.loss_module.states(batch.duplicate())  # (2N, D)
@@ -106,7 +130,7 @@ class RDrop(LossModule):
         first, second = self.loss.totals(p, labels), self.loss.totals(q, labels)
         symmetric_kl = ((p.exp() - q.exp()) * (p - q)).sum()  # KL(p‖q) + KL(q‖p)
         return LossTotals(
-            (first.objective + second.objective + auxiliary_loss) / 2 + self.kl_weight * symmetric_kl / 4,
+            (first.objective + second.objective + auxiliary_loss) / 2 + self.kl_weight.value * symmetric_kl / 4,
             (first.loss + second.loss) / 2,
             (first.correct + second.correct) / 2,
         )

@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from regard.config import Scheduled
 from regard.tasks.loss import ChunkedLoss, LossModule
 from regard.tasks.text_batch import IGNORED, TextBatch
 from regard.tasks.text_forward import SingleStack, make_forward
@@ -12,7 +13,7 @@ class TokenTargetLoss(LossModule):
 
     model: SingleStack
 
-    def __init__(self, model: SingleStack, label_smoothing: float, padding_free: bool = False):
+    def __init__(self, model: SingleStack, label_smoothing: Scheduled, padding_free: bool = False):
         super().__init__()
         self.model = model
         self.forward_path = make_forward(model, padding_free)

@@ -35,6 +35,8 @@ class TrainingState:
     best_cost: Finite | None = None
     validations_without_improvement: Count = 0
     """Validations since the best one."""
+    stable_step: Count | None = None
+    """Once the learning rate decays: the last step before, whose checkpoint is kept for a run that is extended."""
 
     def after_validation(self, step: int, cost: float) -> "TrainingState":
         """The state after a validation."""
@@ -114,19 +116,29 @@ class CheckpointManager:
 
     def _delete_old(self, state: TrainingState) -> None:
         """Keep what averaging, the best and the latest checkpoint need; delete all else, incomplete checkpoints too."""
-        saved_steps = [step for step in self.run.saved_steps() if step <= state.step]
-        needed_steps = {
-            state.step,
-            state.best_step,
-            *[step for step in saved_steps if self._is_regular(step)][-self.keep_last :],
-        }
+        states = [state]
+        if state.stable_step is not None:  # to resume from, as if nothing had followed
+            states.append(_read_state(self.run, self.run.verify(self.run.resume_state(state.stable_step))))
+        needed_steps = {step for needed in states for step in self._needed_steps(needed)}
+        resume_steps = {needed.step for needed in states}
         best_weights = self.run.best_weights() if self.run.best.exists() else None
         for path in (self.run.folder / "weights").glob("[0-9]*"):
             if STEP.fullmatch(path.stem) and int(path.stem) not in needed_steps and path != best_weights:
                 path.unlink(missing_ok=True)
         for path in (self.run.folder / "resume").glob("[0-9]*"):
-            if STEP.fullmatch(path.stem) and int(path.stem) != state.step:
+            if STEP.fullmatch(path.stem) and int(path.stem) not in resume_steps:
                 path.unlink(missing_ok=True)
+
+    def _needed_steps(self, state: TrainingState) -> set[int | None]:
+        """The checkpoints whose weights a state needs."""
+        saved_steps = [step for step in self.run.saved_steps() if step <= state.step]
+        regular_steps = [step for step in saved_steps if self._is_regular(step)]
+        return {state.step, state.best_step, *regular_steps[-self.keep_last :]}
+
+
+def step_before_decay(run: Run) -> int | None:
+    """The last step before the learning rate of a run began to decay; None where it has not."""
+    return _read_state(run, run.verify(run.resume_state(run.read_latest().step))).stable_step
 
 
 def _select_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -72,6 +72,7 @@ class TrainingLoop:
             number += 1
             # Progress before this step, so that the last step has a learning rate above 0.
             progress = processes.broadcast(self.budget.progress(number - 1))
+            self.loss_module.set_progress(progress)
             batches_per_process = round(self.accumulate_batches * self.batch_growth(progress))
             group = list(islice(batches, batches_per_process * processes.world_size))
             # Dropout depends on (seed, step) only: no generator state is saved, and validation cannot disturb it.
@@ -79,8 +80,7 @@ class TrainingLoop:
             loss, correct, tokens = self._backward(loss_module, [batch for _, batch in group if batch is not None])
             grad_norm = self._clip_gradients()
             require_finite(number, loss, grad_norm)
-            lr_factor = self.schedule(number, progress)
-            learning_rate, *muon_learning_rate = self.optimizers.step(lr_factor)
+            learning_rate, *muon_learning_rate = self.optimizers.step(self.schedule(number, progress))
             self.ema.update()
             yield Step(
                 number=number,

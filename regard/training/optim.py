@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from regard.config import TrainConfig
 from regard.errors import ModelError
-from regard.training.muon import Muon
+from regard.model.attention import Attention
+from regard.training.muon import JORDAN, Blocks, HeadColumns, HeadRows, Muon, NewtonSchulz, polar_express, whole
 
 SEPARATOR = "/"  # between the name of a parameter and the name of its state
 TensorPlacer = Callable[[Tensor, Tensor], Tensor]
@@ -70,7 +71,7 @@ def build_optimizers(c: TrainConfig, model: nn.Module) -> Optimizers:
         return Optimizers(((_adamw(c, matrices, vectors, _output_parameters(names, c)), c.learning_rate),), names)
     # Not the embeddings of tokens and positions.
     muon_parameters = {p for p in matrices if ".layers." in names[p] and ".positions." not in names[p]}
-    muon = _muon(c, [p for p in matrices if p in muon_parameters])
+    muon = _muon(c, model, [p for p in matrices if p in muon_parameters])
     adamw = _adamw(c, [p for p in matrices if p not in muon_parameters], vectors, _output_parameters(names, c))
     return Optimizers(((adamw, c.learning_rate), (muon, c.muon_learning_rate)), names)
 
@@ -92,10 +93,39 @@ def _adamw(
     return torch.optim.AdamW(groups, lr=c.learning_rate, betas=c.betas, eps=c.epsilon, fused=fused)
 
 
-def _muon(c: TrainConfig, matrices: list[nn.Parameter]) -> torch.optim.Optimizer:
-    if matrices[0].device.type == "cuda" and hasattr(torch.optim, "Muon"):
-        return torch.optim.Muon(matrices, lr=c.muon_learning_rate, weight_decay=c.weight_decay)
-    return Muon(matrices, lr=c.muon_learning_rate, weight_decay=c.weight_decay)
+def _muon(c: TrainConfig, model: nn.Module, matrices: list[nn.Parameter]) -> torch.optim.Optimizer:
+    is_classic = c.muon_polynomials == "jordan" and not c.muon_split_heads
+    if is_classic and matrices[0].device.type == "cuda" and hasattr(torch.optim, "Muon"):
+        return torch.optim.Muon(
+            matrices, lr=c.muon_learning_rate, weight_decay=c.weight_decay, ns_steps=c.muon_iterations
+        )
+    polynomials = polar_express(c.muon_iterations) if c.muon_polynomials == "polar-express" else ()
+    orthogonalize = NewtonSchulz(
+        polynomials or c.muon_iterations * (JORDAN,),
+        tight=bool(polynomials),
+        dtype=torch.bfloat16 if c.muon_bfloat16 else None,
+    )
+    blocks_of = _head_blocks(model) if c.muon_split_heads else {}
+    groups: dict[Blocks, list[nn.Parameter]] = {}
+    for p in matrices:
+        groups.setdefault(blocks_of.get(p, whole), []).append(p)
+    return Muon(
+        [{"params": parameters, "blocks": blocks} for blocks, parameters in groups.items()],
+        lr=c.muon_learning_rate,
+        weight_decay=c.weight_decay,
+        orthogonalize=orthogonalize,
+    )
+
+
+def _head_blocks(model: nn.Module) -> dict[Tensor, Blocks]:
+    """How the matrices of every attention are divided into those of its heads."""
+    blocks: dict[Tensor, Blocks] = {}
+    for module in model.modules():
+        if isinstance(module, Attention):
+            inputs = (module.q_proj.weight, module.k_proj.weight, module.v_proj.weight)
+            blocks |= dict.fromkeys(inputs, HeadRows(module.heads))
+            blocks[module.out_proj.weight] = HeadColumns(module.heads)
+    return blocks
 
 
 def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[nn.Parameter]:

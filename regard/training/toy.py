@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from regard.config import TrainConfig
 from regard.data.toy_tasks import IGNORED, ToyBatch
 from regard.training.optim import build_optimizers
-from regard.training.schedule import SCHEDULES
+from regard.training.schedule import cosine
 
 MAX_GRAD_NORM = 1.0
 WARMUP_SHARE = 0.1
@@ -27,7 +27,7 @@ def train_toy(
     `loss` draws a batch and returns the loss of it. `warmup` counts steps; unset, it is a tenth of them.
     """
     optimizers = build_optimizers(TrainConfig(learning_rate=learning_rate, weight_decay=0.0), model)
-    schedule = SCHEDULES["cosine"](round(WARMUP_SHARE * steps) if warmup is None else warmup)
+    schedule = cosine(round(WARMUP_SHARE * steps) if warmup is None else warmup)
     losses = []
     model.train()
     for step in range(1, steps + 1):

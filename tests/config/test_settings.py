@@ -52,6 +52,28 @@ NINE = "'none'.*'sinusoidal'.*'learned'.*'concatenated'.*'relative'.*'bias'.*'t5
             r"model.positions.sides=two-sided needs at least two heads",
         ),
         ({"model": {"dropout": 1.0}}, r"model.dropout=1.0: .*less than 1"),
+        ({"train": {"label_smoothing": 1.0}}, r"train.label_smoothing=1.0: .*less than 1"),
+        ({"train": {"label_smoothing": "much"}}, r"train.label_smoothing='much': .*valid number"),
+        ({"train": {"label_smoothing": "0:0.1,1:1.5"}}, r"train.label_smoothing=1.5: .*less than 1"),
+        ({"train": {"rdrop": "0:5,1:-1"}}, r"train.rdrop=-1.0: .*greater than or equal to 0"),
+        ({"train": {"rdrop": "0:5,1"}}, r"train.rdrop='.*': expected a number, or points progress:value.* 0.8:0.1,1:0"),
+        ({"train": {"rdrop": "0:5,80:0"}}, r"train.rdrop='.*': progress is a share of training, from 0 to 1"),
+        ({"train": {"rdrop": "0:5,nan:0"}}, r"train.rdrop='.*': progress is a share of training, from 0 to 1"),
+        ({"train": {"rdrop": "0.5:5,0.2:0"}}, r"train.rdrop='.*': points come in the order of progress"),
+        ({"train": {"rdrop": "0.5:5,0.5:0,0.5:1"}}, r"train.rdrop='.*': points come in .*at most two at the same"),
+        ({"train": {"guided_heads": "decoder.0.cross.0"}}, r"train.guided_heads: nothing is aligned with"),
+        (
+            {"train": {"guided_alignment": 1, "guided_heads": ["decoder.0.cross.4"]}},
+            r"train.guided_heads: this model has no cross-attention head decoder.0.cross.4; it has decoder.<0 to 3>",
+        ),
+        (
+            {"train": {"guided_alignment": 1, "guided_heads": "decoder.1.self.0"}},
+            r"train.guided_heads: this model has no cross-attention head decoder.1.self.0",
+        ),
+        (
+            {"task": "denoise", "train": {"guided_alignment": "0:1,1:0"}},
+            r"train.guided_alignment=0:1,1:0: only of use for task=translate",
+        ),
         ({"data": {"vocab_size": 100}}, r"data.vocab_size=100: .*greater than or equal to 280"),
         (
             {"train": {"metric": "bleu", "validation_sentences": 0}},

@@ -133,6 +133,7 @@ def test_alibi_with_heads_that_are_no_power_of_two(tokenizers, tmp_path, heads: 
         {"norm": "post", "activation": "silu", "output_bias": True, "positions": {"sinusoid_layout": "halves"}},
         {"norm_epsilon": 1e-3},
         {"encoder_layers": 1, "decoder_layers": 4},
+        {"init": "small", "scale_residual_init": True, "embedding_std": 0.3},
     ],
     ids=str,
 )
@@ -153,6 +154,8 @@ def test_what_cannot_be_said_there_is_refused(tokenizers, tmp_path):
         ctranslate2.write_model(model_of(tokenizers, positions=positions("alibi")), tokenizers, tmp_path)
     with pytest.raises(ModelError, match="supports only softmax"):
         ctranslate2.write_model(model_of(tokenizers, attention="argmax"), tokenizers, tmp_path)
+    with pytest.raises(ModelError, match=r"model.qk_norm: CTranslate2 normalizes no queries.*--engine torch"):
+        ctranslate2.write_model(model_of(tokenizers, qk_norm=True), tokenizers, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -411,6 +411,7 @@ def test_a_folder_that_cannot_be_expressed_is_refused_with_the_reason(folder: Pa
             {"norm_epsilon": 1e-6, "tie_embeddings": False},
             ["model.norm_epsilon=1e-06", "model.tie_embeddings=false"],
         ),
+        ({"qk_norm": True}, ["model.qk_norm=true; Marian requires false (queries and keys as they are projected)"]),
     ],
 )
 def test_a_run_that_the_format_cannot_express_is_refused_with_every_reason(changes, reasons):

@@ -12,10 +12,12 @@ MATRIX = CrossAttentionMatrix(["a"], ["b"], torch.ones(1, 1), ["a"], ["b"], torc
 
 
 def test_the_mean_of_all_heads_is_called_so_and_names_the_head_that_was_trained_to_align():
-    chart = draw_mean_attention(MATRIX, Head("decoder", 1, "cross", 0))
+    chart = draw_mean_attention(MATRIX, [Head("decoder", 1, "cross", 0)])
     assert chart.title == "Cross-attention, mean of all layers and heads"
     assert "decoder.1.cross.0 was trained to align (guided alignment)" in " ".join(chart.spec["title"]["subtitle"])
-    assert "trained" not in str(draw_mean_attention(MATRIX, None).spec)
+    both = draw_mean_attention(MATRIX, [Head("decoder", layer, "cross", 0) for layer in (1, 2)])
+    assert "decoder.1.cross.0, decoder.2.cross.0 were trained to align" in " ".join(both.spec["title"]["subtitle"])
+    assert "trained" not in str(draw_mean_attention(MATRIX, ()).spec)
 
 
 def test_accuracy_is_in_percent_as_in_tables_and_studies():

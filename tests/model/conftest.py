@@ -62,6 +62,7 @@ KINDS: dict[str, dict[str, object]] = {
     "marian": {"norm": "post", "activation": "silu", "output_bias": True, "positions": {"sinusoid_layout": "halves"}},
     "argmax": {"attention": "argmax", "positions": {"kind": "bias", "length": 29}},
     "registered": {"activation": "squared-relu", "positions": {"kind": "kerple", "options": {"slope": 0.7}}},
+    "qk-norm": {"qk_norm": True, "norm_epsilon": 1e-3, "positions": {"kind": "rotary", "partial_rotary_factor": 0.5}},
     "normed": {"embedding_norm": True, "scale_embeddings": False, "activation": "gelu-tanh"},
 }
 

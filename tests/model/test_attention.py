@@ -9,6 +9,7 @@ from regard.model import masks
 from regard.model.attention import Attention, attend
 from regard.model.positions import Positions
 from regard.model.taps import record
+from tests.model.conftest import make
 
 B, H, Tq, Tk, K, OUT = 2, 3, 5, 7, 11, 13
 
@@ -104,3 +105,21 @@ def test_an_attention_calls_the_function_that_it_is_handed():
     assert calls == [((2, 3, 7, 5), None, None, 0.0)]
     mean = attention.out_proj(attention.v_proj(x).mean(dim=1, keepdim=True))
     assert_close(y, mean.expand_as(y))
+
+
+def test_normalized_queries_and_keys_score_by_their_directions_alone(ids):
+    model, source, target = make(qk_norm=True, norm_epsilon=1e-12), ids(2, 5), ids(2, 7)
+    attention = model.decoder.layers[1].cross_attn
+    attention.q_norm.weight.data.uniform_(0.5, 2)
+    attention.k_norm.weight.data.uniform_(0.5, 2)
+    tap = "decoder.layers.1.cross_attn.scores"
+    with record(model, tap) as activations:
+        states = model(source, target)
+    bound = (attention.q_norm.weight * attention.k_norm.weight).max() * attention.head_dim**0.5
+    assert 0 < float(activations[tap].detach().abs().max()) <= float(bound.detach())
+    for linear in (attention.q_proj, attention.k_proj):  # their length does not matter
+        linear.weight.data *= 7
+        linear.bias.data *= 7
+    assert_close(model(source, target), states)
+    attention.v_proj.weight.data *= 7
+    assert not torch.allclose(model(source, target), states)

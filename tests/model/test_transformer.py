@@ -1,5 +1,7 @@
 """What holds for every model, whatever its positions and norms."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -13,7 +15,7 @@ from regard.model.build import build
 from regard.model.modules import count_parameters
 from regard.model.taps import named_taps, record
 from regard.model.transformer import EncoderDecoder, word_dropout
-from tests.model.conftest import SCHEMES, positions
+from tests.model.conftest import SCHEMES, make, positions
 
 
 def test_states_have_the_shape_of_the_target(model: EncoderDecoder, ids):
@@ -188,3 +190,27 @@ def test_word_dropout_hides_whole_words_in_training_only():
     assert set(hidden.sum(-1).flatten().tolist()) == {0.0, 5.0}
     assert 0.2 < float((hidden == 0).double().mean()) < 0.3
     assert word_dropout(x, 0.25, training=False) is x
+
+
+def test_weights_start_as_the_settings_say():
+    torch.manual_seed(3)
+    wide: dict[str, object] = {"dim": 120, "heads": 3, "ffn": 210}
+    small = make(**wide, init="small", embedding_std=0.02)
+    expected = math.sqrt(2 / (5 * 120))
+    for linear in (small.encoder.layers[0].self_attn.q_proj, small.decoder.layers[2].feed_forward.up):
+        assert float(linear.weight.std().detach()) == pytest.approx(expected, rel=0.05) and not linear.bias.any()
+    assert float(small.encoder.embedding.tokens.weight.std().detach()) == pytest.approx(0.02, rel=0.1)
+    assert float(make(**wide).encoder.embedding.tokens.weight.std().detach()) == pytest.approx(120**-0.5, rel=0.1)
+
+
+def test_scaled_residuals_start_smaller_by_the_root_of_the_branches_of_their_stack():
+    torch.manual_seed(3)
+    plain = make(activation="swiglu")
+    torch.manual_seed(3)
+    scaled = make(activation="swiglu", scale_residual_init=True)  # 2 encoder layers, 3 decoder layers
+    original = dict(plain.named_parameters())
+    assert original.keys() == dict(scaled.named_parameters()).keys()
+    for name, parameter in scaled.named_parameters():
+        is_output = name.endswith(("out_proj.weight", "feed_forward.down.weight"))
+        branches = (2 * 2 if name.startswith("encoder") else 3 * 3) if is_output else 1
+        assert_close(parameter * math.sqrt(branches), original[name])

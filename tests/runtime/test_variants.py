@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from regard.config import Head
 from regard.data.tokenizers.tokenizer import PAD
 from regard.model.attention import Attention, KeyValues
 from regard.model.taps import record
@@ -30,6 +31,9 @@ SETTINGS = {
     "swiglu": {"activation": "swiglu"},
     "swiglu-plain": {"activation": "swiglu", "bias": False},
     "gelu": {"activation": "gelu", "norm": "post", "norm_kind": "rms"},
+    "qk-norm": {"qk_norm": True, "dim": 24, "heads": 3},
+    "qk-norm-rotary": {"qk_norm": True, "dim": 24, "heads": 3, "positions": positions("rotary"), "norm_kind": "rms"},
+    "qk-norm-pruned": {"qk_norm": True, "dim": 24, "heads": 4, "pruned": PRUNED},
     "plain": {"bias": False, "output_bias": True},
     "pruned": {"dim": 24, "heads": 4, "pruned": PRUNED},
     "pruned-bias": {"dim": 24, "heads": 4, "pruned": PRUNED, "positions": positions("bias")},
@@ -62,9 +66,10 @@ def test_the_padding_free_path_equals_the_plain_one_and_so_do_its_scores(name: s
     tap = "decoder.layers.1.cross_attn.scores"
     with record(model, tap) as seen:
         plain = model(source, target)[target != PAD]
+    number = model.decoder.layers[1].cross_attn.head_ids[0]
     for path in (PaddingFreeForward(model), PaddingFreeForward(model, PreparedLinears())):
         assert_close(path(source, target), plain)
-        states, scores = path.forward_with_scores(source, target, layer=1)
+        states, (scores,) = path.forward_with_scores(source, target, [Head("decoder", 1, "cross", number)])
         assert_close(states, plain)
         real = (target != PAD)[:, :, None] & (source != PAD)[:, None, :]
         assert_close(scores[real], seen[tap][:, 0][real])

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.testing import assert_close
 
+from regard.config import PiecewiseLinear
 from regard.config.tasks import TASK_ARCHITECTURES
 from regard.data.tokenizers.tokenizer import BOS, EOS, PAD
 from regard.jobs.tasks.registry import MODULES
@@ -170,7 +171,7 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_punishes_difference(kind:
     assert_same(measure(RDrop(module, 5.0).train(), batch), measure(module, batch))
     noisy = kind.make(padding_free, stack, dropout=0.3).train()
     totals = []
-    for weight in (0.0, 4.0):
+    for weight in (2.0, 6.0):
         torch.manual_seed(1)
         totals.append(RDrop(noisy, weight)(batch))
     torch.manual_seed(1)
@@ -178,6 +179,13 @@ def test_rdrop_without_dropout_is_the_loss_and_with_it_punishes_difference(kind:
     kl = F.kl_div(p, q, log_target=True, reduction="sum") + F.kl_div(q, p, log_target=True, reduction="sum")
     assert float(kl.detach()) > 0.01
     assert_close(totals[1].objective - totals[0].objective, kl)
+    late = RDrop(noisy, PiecewiseLinear(((0.5, 0.0), (0.5, 6.0))))  # one pass at first, two later
+    for progress, expected in ((0.0, None), (0.5, totals[1]), (0.4, None)):
+        late.set_progress(progress)
+        torch.manual_seed(1)
+        objective = late(batch).objective
+        torch.manual_seed(1)
+        assert_close(objective, (expected or noisy(batch)).objective, rtol=0, atol=0)
 
 
 @of_every_loss

@@ -11,12 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from regard.config import TrainConfig
+from regard.config import PiecewiseLinear, TrainConfig
 from regard.data.batch import DataPosition, TranslationCollator
 from regard.data.tokenizers.tokenizer import PAD
 from regard.errors import DivergedError, ModelError, RunError
 from regard.model.weights import read, tensors_of
 from regard.run import Run
+from regard.tasks.loss import ProgressValue
 from regard.training.checkpoint import CheckpointManager, TrainingState
 from regard.training.distributed.ddp import SingleProcess
 from regard.training.distributed.fsdp import FSDPCheckpoints
@@ -299,3 +300,14 @@ def test_seeds_of_neighbors_are_far_apart():
     for seed, number in ((1, 1), (3, 7), (0, 5)):
         mixed = _mix_seed(seed, number)
         assert min(abs(mixed - _mix_seed(*other)) for other in ((seed + 1, number), (seed, number + 1))) > 2**40
+
+
+def test_settings_follow_the_progress_of_the_loop(corpus):
+    """Label smoothing of each step is that of the progress before it."""
+    loop = make_loop(corpus, settings())
+    smoothing = ProgressValue(PiecewiseLinear(((0.0, 0.7), (1.0, 0.0))))
+    loop.loss_module.loss.smoothing = smoothing
+    values = []
+    for _ in islice(loop.steps(0, DataPosition()), STEPS):
+        values.append(loop.loss_module.loss.label_smoothing)
+    assert values == pytest.approx([0.7 - 0.1 * n for n in range(STEPS)])

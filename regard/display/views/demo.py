@@ -42,7 +42,7 @@ def format_demo(result: DemoResult, width: int) -> list[str]:
 
 def _describe_aligners(result: DemoResult) -> str:
     (head, best), mean = result.aligners.best, result.aligners.average
-    other = result.aligners.best_without(result.trained_aligner) if head == result.trained_aligner else None
+    other = result.aligners.best_without(result.trained_aligners) if head in result.trained_aligners else None
     trained = f" ({TRAINED}), best that was not: {other[0]} {other[1].counts.aer:.3f}" if other else ""
     return (
         f"alignment error rate (AER) of the cross-attention, {mean.counts.sure_links:,} gold links: best head {head} "

@@ -61,9 +61,9 @@ def describe_roles(table: HeadTable) -> str:
     text = f"{roles.total()} of {len(table.facts)} heads have a reliable role{f': {listing}' if listing else ''}."
     if table.aligners is None:
         return text
-    (best, alignment), other = table.aligners.best, table.aligners.best_without(table.trained_aligner)
+    (best, alignment), other = table.aligners.best, table.aligners.best_without(table.trained_aligners)
     quality = _format_rank(table, alignment)
-    if best != table.trained_aligner:
+    if best not in table.trained_aligners:
         return f"{text} Best alignment head: {best} ({quality})."
     untrained = f"; the best that was not: {other[0]} ({_format_rank(table, other[1])})" if other else ""
     return f"{text} Best alignment head: {best}, {TRAINED} ({quality}){untrained}."
@@ -91,8 +91,9 @@ def _describe_measures(table: HeadTable) -> list[str]:
         f"reliable, only the nearest; importance: gradient of the head's gate; cost: increase of the loss without the "
         f"head, in nats per token"
     ]
-    if table.trained_aligner is not None:
-        lines.append(f"{TRAINED_MARK} {TRAINED}: {table.trained_aligner}; that it aligns is no finding")
+    if table.trained_aligners:
+        names = ", ".join(map(str, table.trained_aligners))
+        lines.append(f"{TRAINED_MARK} {TRAINED}: {names}; that it aligns is no finding")
     if table.keep_only_costs:
         lines.append("keep only: increase of the loss without all other heads of its attention, in nats per token")
     return [*lines, *describe_grammar(table), *_describe_aligner(table)]
@@ -102,8 +103,8 @@ def _describe_aligner(table: HeadTable) -> list[str]:
     if table.aligners is None:
         return []
     (head, best), mean = table.aligners.best, table.aligners.average
-    trained = f", {TRAINED}" if head == table.trained_aligner else ""
-    other = table.aligners.best_without(table.trained_aligner) if trained else None
+    trained = f", {TRAINED}" if head in table.trained_aligners else ""
+    other = table.aligners.best_without(table.trained_aligners) if trained else None
     if not table.aligners.judged_by_gold:
         return [f"no gold alignments: alignment heads are ranked by their {PENALTY}, which is 0 if one-to-one"]
     untrained = f"; the best that was not: {other[0]} ({_format_quality(other[1])})" if other else ""

@@ -52,7 +52,7 @@ def format_sentence(data: LookData, table: HeadTable | None, width: int, verbose
         lines += wrap(f"aligned by {data.alignment.best}{trained}: {data.alignment.pharaoh}", width, "", "  ")
     if table is not None:
         lines += ["", *wrap(describe_roles(table), width), *format_head_table(table.as_table(), width, verbose), ""]
-        marks = [f"{TRAINED_MARK} {TRAINED}"] if table.trained_aligner is not None else []
+        marks = [f"{TRAINED_MARK} {TRAINED}"] if table.trained_aligners else []
         lines += wrap_all([*marks, f"heads measured on {table.describe_sentences()}"], width, "", "  ")
     facts = [text for kind, attention in data.kinds.items() for text in _describe_terms(kind, attention.terms)]
     facts += [*_describe_flow(data.flow), *_describe_reference(data.reference)]

@@ -153,6 +153,7 @@ def decompose_scores(model: Model, trace: Trace, attn: AttentionTrace, means: Co
     attention, positions = attn.site.attention, attn.site.attention.positions
     queries = _project_heads(attention.q_proj, _query_parts(model, trace, attn, means), attn)
     keys = _project_heads(attention.k_proj, _key_parts(model, trace, attn, means), attn)
+    queries, keys = _normalize_parts(attention.q_norm, queries), _normalize_parts(attention.k_norm, keys)
     q, k = (
         queries.map(lambda x: positions.rotate(x, attn.query_position_ids)),
         keys.map(lambda x: positions.rotate(x, attn.key_position_ids)),
@@ -355,6 +356,14 @@ def _project_heads(linear: nn.Linear, parts: VectorDecomposition, attn: Attentio
     if linear.bias is None:
         return projected
     return projected.add_constant(linear.bias.unflatten(0, (heads, -1))[None, :, None])
+
+
+def _normalize_parts(norm: nn.Module, parts: VectorDecomposition) -> VectorDecomposition:
+    """RMSNorm is linear once its divisor is known: that of all parts together."""
+    if not isinstance(norm, RMSNorm):
+        return parts
+    factor = norm.weight * (parts.sum().square().mean(dim=-1, keepdim=True) + norm.epsilon).rsqrt()
+    return parts.map(lambda x: x * factor)
 
 
 def _group_terms(terms_by_name: dict[str, Tensor], is_rotary: bool) -> Tensor:

@@ -1,7 +1,7 @@
 """Word alignment read from cross-attention, and its error rate against gold."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
@@ -120,9 +120,9 @@ class AlignmentRanking:
     def best(self) -> tuple[Head, HeadAlignment]:
         return next(iter(self.heads.items()))
 
-    def best_without(self, trained: Head | None) -> tuple[Head, HeadAlignment] | None:
-        """The best head but for the one that guided alignment has trained; None if there is no other."""
-        return next(((head, alignment) for head, alignment in self.heads.items() if head != trained), None)
+    def best_without(self, trained: Collection[Head]) -> tuple[Head, HeadAlignment] | None:
+        """The best head but for those that guided alignment has trained; None if there is no other."""
+        return next(((head, alignment) for head, alignment in self.heads.items() if head not in trained), None)
 
 
 def alignment_penalty(word_weights: Tensor) -> float:

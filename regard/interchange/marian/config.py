@@ -61,6 +61,7 @@ def unsupported_features(model_config: ModelConfig) -> Iterator[str]:
         "norm_kind": ("layer", "LayerNorm"),
         "norm_epsilon": (EPSILON, "fixed epsilon"),
         "attention": ("softmax", "softmax attention"),
+        "qk_norm": (False, "queries and keys as they are projected"),
         "bias": (True, "biases in all linear layers"),
         "tie_embeddings": (True, "output tied to the target embedding"),
         "embedding_norm": (False, "no embedding norm"),

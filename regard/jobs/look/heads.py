@@ -37,7 +37,7 @@ from regard.model.transformer import EncoderDecoder
 from regard.progress import track
 from regard.report import Table, TableView, Value, render_fragment
 from regard.run import Run
-from regard.tasks.translate.guided_alignment import guided_head
+from regard.tasks.translate.guided_alignment import guided_heads
 
 ABLATION_SENTENCES = 60
 """Sentences on which each head is ablated: one forward pass per head and sentence."""
@@ -56,7 +56,7 @@ class HeadTable:
     """The number of sentences that costs were measured on, from the first; 0: no costs."""
     aligners: AlignmentRanking | None
     """Heads of cross-attention as aligners, best first; None for an encoder-only model."""
-    trained_aligner: Head | None
+    trained_aligners: tuple[Head, ...]
     """The head that guided alignment has trained to align; None without guided alignment."""
     examples: list[Example]
     corpus_name: str
@@ -159,7 +159,7 @@ class HeadTable:
             "keep only low": keep_only_cost.low if keep_only_cost else None,
             "keep only high": keep_only_cost.high if keep_only_cost else None,
             "AER": self.error_rate(facts.head),
-            "trained to align": "yes" if facts.head == self.trained_aligner else "no",
+            "trained to align": "yes" if facts.head in self.trained_aligners else "no",
             "copying": facts.copying_score,
         }
 
@@ -241,7 +241,7 @@ def measure_heads(
         else {},
         ablation_sentences=len(ablation_examples),
         aligners=rank_alignment_heads(model, examples) if isinstance(model, EncoderDecoder) else None,
-        trained_aligner=find_trained_aligner(inspected_run.run),
+        trained_aligners=find_trained_aligners(inspected_run.run),
         examples=examples,
         corpus_name=corpus_name,
         fits=pattern_fits,
@@ -249,16 +249,16 @@ def measure_heads(
     )
 
 
-def find_trained_aligner(run: Run) -> Head | None:
-    """The head that guided alignment has trained in this run, or in one that it was initialized from."""
+def find_trained_aligners(run: Run) -> tuple[Head, ...]:
+    """The heads that guided alignment has trained in this run, or in one that it was initialized from."""
     folders: set[Path] = set()
     while run.config.exists() and resolve(run.folder) not in folders:
         config = run.load_config()
-        if (head := guided_head(config)) is not None or not config.train.init_from:
-            return None if head is None or str(head) in config.model.pruned else head
+        if (heads := guided_heads(config)) or not config.train.init_from:
+            return tuple(head for head in heads if str(head) not in config.model.pruned)
         folders.add(resolve(run.folder))
         run = Run(Path(config.train.init_from))
-    return None
+    return ()
 
 
 def role_letter(facts: HeadAnalysis) -> str:

@@ -27,7 +27,7 @@ from regard.inspection.heads.roles import HeadAnalysis
 from regard.inspection.trace import AttentionTrace, Trace, trace_forward
 from regard.jobs.look.compare_attention import ReferenceAttention, compute_divergences
 from regard.jobs.look.faithfulness import measure_faithfulness
-from regard.jobs.look.heads import HeadTable, find_trained_aligner, role_letter
+from regard.jobs.look.heads import HeadTable, find_trained_aligners, role_letter
 from regard.jobs.look.inspected_run import InspectedRun
 from regard.jobs.train.head_history import HeadSnapshot, read_head_history
 from regard.progress import stage, track
@@ -145,7 +145,7 @@ class _AttentionDataBuilder:
     ):
         self.model, self.model_trace, self.weight_gradients = inspected_run.model, model_trace, weight_gradients
         self.table, self.means, self.reference = table, means, reference
-        self.trained_aligner = find_trained_aligner(inspected_run.run)
+        self.trained_aligners = find_trained_aligners(inspected_run.run)
 
     def build(self, kind: str, traces: Sequence[AttentionTrace]) -> AttentionData:
         gradient = gradient_times_attention(self.model_trace, self.weight_gradients)
@@ -178,7 +178,7 @@ class _AttentionDataBuilder:
             head_divergence=divergences.astype(np.float32),
             toeplitz=None if kind == "cross" else [decompose.toeplitz_r2(trace).astype(np.float32) for trace in traces],
             heads=[
-                [_head_data(head, faithfulness[head], self.table, head == self.trained_aligner) for head in layer]
+                [_head_data(head, faithfulness[head], self.table, head in self.trained_aligners) for head in layer]
                 for layer in (trace.site.heads for trace in traces)
             ],
         )
@@ -295,13 +295,14 @@ def _alignment_data(model_trace: Trace, table: HeadTable | None) -> AlignmentDat
     assert example.target is not None
     weights = attention_trace.weights[attention_trace.site.heads.index(best)].float()
     links = sorted(extract_links(merge_subwords(weights, example.target, example.source)))
-    untrained = table.aligners.best_without(table.trained_aligner)
+    trained = table.trained_aligners
+    untrained = table.aligners.best_without(table.trained_aligners)
     return AlignmentData(
         best=str(best),
         links=links,
         pharaoh=format_pharaoh(links),
         aer=table.error_rate(best),
-        trained=str(table.trained_aligner) if table.trained_aligner else None,
+        trained=str(best) if best in trained else ", ".join(map(str, trained)) or None,
         best_untrained=str(untrained[0]) if untrained else None,
         best_untrained_aer=table.error_rate(untrained[0]) if untrained else None,
     )

@@ -124,7 +124,7 @@ def _build_loop(
         loss_module=loss_module,
         batches=batches,
         optimizers=checkpoints.optimizers,
-        schedule=SCHEDULES[c.schedule](c.warmup),
+        schedule=SCHEDULES[c.schedule](c),
         budget=Budget(
             steps=compute_last_step(c, batches, processes.world_size),
             minutes=c.minutes,

@@ -11,7 +11,7 @@ import torch
 
 from regard import config as settings
 from regard import run as runs
-from regard.config import Config
+from regard.config import Config, TrainConfig
 from regard.errors import BusyError, ConfigError, RunError, WriteError
 from regard.exchange import recover
 from regard.files import resolve
@@ -25,6 +25,7 @@ from regard.jobs.train.preparation import Preparation
 from regard.jobs.train.session import StopCallback
 from regard.run import LatestCheckpoint, Run
 from regard.staged_run import stage_run
+from regard.training.checkpoint import step_before_decay
 from regard.training.distributed.ddp import MultiProcess, SingleProcess, init_processes, launch_id, local_rank
 from regard.training.planning.sizing import SuggestedSetting
 from regard.training.tracking.tracker import require_installed
@@ -151,10 +152,26 @@ def _reopen_run(run: Run, config: Config, processes: SingleProcess) -> Preparati
     run.require_no_links()
     recover(run.folder)
     run.remove_temporary_files()
+    notes: list[str] = []
     if run.latest.exists():
-        run.write_latest(LatestCheckpoint(run.read_latest().step, finished=False))
+        step = run.read_latest().step
+        stable_step = step_before_decay(run) if _has_another_end(run, config) else None
+        if stable_step is not None and stable_step < step:
+            notes.append(
+                f"the learning rate has decayed since step {stable_step:,}: training resumes from there, to decay at "
+                f"its new end"
+            )
+            step = stable_step
+        run.write_latest(LatestCheckpoint(step, finished=False))
     runs.write_text(run.config, settings.dump(config))
-    return _prepare_run(run, config, processes)
+    prepared = _prepare_run(run, config, processes)
+    return replace(prepared, notes=(*notes, *prepared.notes))
+
+
+def _has_another_end(run: Run, config: Config) -> bool:
+    """Whether a run is resumed to end elsewhere than it was planned to."""
+    other = [name for name in TrainConfig.model_fields if name not in END_SETTINGS]
+    return _without(config, other) != _without(run.load_config(), other)
 
 
 def _run_on_main_process(

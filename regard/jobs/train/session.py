@@ -93,6 +93,7 @@ class TrainingSession:
         if is_main_process:
             self._write_best_step()
             yield TrainingStarted(self.state.step, self.loop.budget.steps, count_parameters(self.model), self.task.unit)
+        self._keep_stable_checkpoint()
         has_steps = bool(self.state.step)  # a new run takes at least one step, whatever the time
         if not self.processes.broadcast(has_steps and self._is_over(self.state)):
             for step in self.loop.steps(self.state.step, self.state.data_position):
@@ -101,6 +102,7 @@ class TrainingSession:
                     self.checkpoints.gather_shards()
                 if is_main_process:
                     yield from self._after_step(step)
+                self._keep_stable_checkpoint()
                 if self.processes.broadcast(self._is_over(self.state)):
                     break
                 if self.processes.broadcast(should_stop()):
@@ -119,6 +121,18 @@ class TrainingSession:
         """Whether the model is validated or saved after this step."""
         c = self.config.train
         return step % c.validate_every == 0 or step % c.save_every == 0
+
+    def _keep_stable_checkpoint(self) -> None:
+        """Keep the last checkpoint before the learning rate decays: a run that is extended resumes from it."""
+        step, decay_start = self.state.step, self.config.train.decay_start
+        if not step or self.state.stable_step is not None or math.isinf(decay_start):
+            return
+        if not self.processes.broadcast(self.loop.budget.progress(step) >= decay_start):
+            return
+        self.checkpoints.gather_shards()
+        if self.processes.is_main_process:
+            self._save()
+        self.state = replace(self.state, stable_step=step)
 
     def _after_step(self, step: Step) -> Iterator[TrainingEvent]:
         """Log a step, report progress, and validate and save when it is time to."""

@@ -235,7 +235,7 @@ class AlignmentData:
     aer: float | None
     """On the corpus; None without gold alignments."""
     trained: str | None = None
-    """The head that guided alignment has trained to align; None without guided alignment."""
+    """`best` if guided alignment has trained it, else the heads that it has trained; None without guided alignment."""
     best_untrained: str | None = None
     """The best of the other heads; None if there is no other."""
     best_untrained_aer: float | None = None

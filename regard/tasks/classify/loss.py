@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from regard.config import Scheduled
 from regard.model.projection import Projection
 from regard.tasks.classify.labels import LabelSet
 from regard.tasks.label_statistics import balance_classes
@@ -19,7 +20,7 @@ class WeightedLoss(TokenLoss):
 
     class_weights: Tensor
 
-    def __init__(self, output: Projection, label_smoothing: float, class_weights: Sequence[float]):
+    def __init__(self, output: Projection, label_smoothing: Scheduled, class_weights: Sequence[float]):
         super().__init__(output, label_smoothing)
         self.register_buffer("class_weights", torch.tensor(class_weights), persistent=False)
 
@@ -49,7 +50,7 @@ class MultiLabelLoss(TokenLoss):
 
 
 def make_label_loss(
-    output: Projection, labels: LabelSet, label_smoothing: float = 0.0, balance: bool = False
+    output: Projection, labels: LabelSet, label_smoothing: Scheduled = 0.0, balance: bool = False
 ) -> TokenLoss:
     """The loss that suits the labels; with `balance`, rare classes weigh more (texts of one label)."""
     if labels.multi_label:

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from regard.config import Scheduled
 from regard.tasks.loss import LossModule, TokenLoss
 from regard.tasks.text_batch import IGNORED, TokenLabelBatch
 from regard.tasks.text_forward import SingleStack, make_forward
@@ -13,7 +14,7 @@ class ExtractionLoss(LossModule):
 
     model: SingleStack
 
-    def __init__(self, model: SingleStack, label_smoothing: float, padding_free: bool = False):
+    def __init__(self, model: SingleStack, label_smoothing: Scheduled, padding_free: bool = False):
         super().__init__()
         self.model = model
         self.forward_path = make_forward(model, padding_free)

@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from regard.config import Scheduled
 from regard.tasks.loss import LossModule, TokenLoss
 from regard.tasks.text_batch import IGNORED, TextBatch
 from regard.tasks.text_forward import TextModel, make_forward
@@ -12,7 +13,7 @@ class TaggingLoss(LossModule):
 
     model: TextModel
 
-    def __init__(self, model: TextModel, label_smoothing: float, padding_free: bool = False):
+    def __init__(self, model: TextModel, label_smoothing: Scheduled, padding_free: bool = False):
         super().__init__()
         self.model = model
         self.forward_path = make_forward(model, padding_free)

@@ -1,13 +1,16 @@
 """The loss of translation: the cross-entropy of the target tokens, given the source and the tokens before each."""
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
+from regard.config import Head, Scheduled
 from regard.data.batch import Batch
 from regard.model.single_stack import SourceTargetDecoder
-from regard.model.taps import record
+from regard.model.taps import attention_path, record
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import use_fused_attention
-from regard.runtime.padding_free import PaddingFreeForward, PaddingFreeSequence
+from regard.runtime.padding_free import PaddingFreeForward, PaddingFreeSequence, find_attention
 from regard.tasks.loss import ChunkedLoss, LossModule, TokenLoss
 from regard.tasks.translate.guided_alignment import GuidedAlignment
 
@@ -22,12 +25,13 @@ class PaddedForward:
     def __call__(self, source: Tensor, target: Tensor) -> Tensor:
         return self.model(source, target)[target != self.model.pad]
 
-    def forward_with_scores(self, source: Tensor, target: Tensor, layer: int) -> tuple[Tensor, Tensor]:
-        """Also the scores (B, T, S) of the first head of a layer's cross-attention."""
-        name = f"decoder.layers.{layer}.cross_attn.scores"
-        with record(self.model, name) as activations:
+    def forward_with_scores(self, source: Tensor, target: Tensor, heads: Sequence[Head]) -> tuple[Tensor, list[Tensor]]:
+        """Also the scores (B, T, S) of these heads of cross-attention."""
+        taps = [f"{attention_path(head.attention_name)}.scores" for head in heads]
+        with record(self.model, *taps) as activations:
             states = self(source, target)
-        return states, activations[name][:, 0]
+        indices = [find_attention(self.model, head).head_ids.index(head.number) for head in heads]
+        return states, [activations[tap][:, index] for tap, index in zip(taps, indices, strict=True)]
 
 
 TranslationForward = PaddedForward | PaddingFreeForward | PaddingFreeSequence
@@ -48,7 +52,7 @@ class TranslationLoss(LossModule):
     def __init__(
         self,
         model: EncoderDecoder | SourceTargetDecoder,
-        label_smoothing: float,
+        label_smoothing: Scheduled,
         padding_free: bool = False,
         guided_alignment: GuidedAlignment | None = None,
     ):
@@ -57,14 +61,15 @@ class TranslationLoss(LossModule):
         self.forward_path = make_forward(model, padding_free)
         self.loss = (ChunkedLoss if padding_free else TokenLoss)(model.output, label_smoothing)
         self.guided_alignment = guided_alignment
+        self.guided_weight = guided_alignment.weight if guided_alignment else None  # which follows the progress
 
     def states(self, batch: Batch) -> tuple[Tensor, Tensor | float]:
         """The hidden states (N, D) of the real target tokens, and the guided alignment term of the objective."""
-        if self.guided_alignment is None or not self.training:
+        if self.guided_alignment is None or not self.guided_alignment.weight.value or not self.training:
             return self.forward_path(batch.source, batch.target_in), 0.0
         assert not isinstance(self.forward_path, PaddingFreeSequence)  # which has no cross-attention to guide
         states, scores = self.forward_path.forward_with_scores(
-            batch.source, batch.target_in, self.guided_alignment.layer
+            batch.source, batch.target_in, self.guided_alignment.heads
         )
         return states, self.guided_alignment.loss(scores, batch)
 

@@ -64,7 +64,7 @@ def _stack_parameters(c: ModelConfig, stack: str) -> int:
     """Parameters of the layers of a stack, and of the norm after them."""
     bias, norm = int(c.bias), _norm_parameters(c)
     attentions = 2 if (stack, c.architecture) == ("decoder", "encoder-decoder") else 1  # with cross-attention
-    attention = 4 * (c.dim * c.dim + bias * c.dim)
+    attention = 4 * (c.dim * c.dim + bias * c.dim) + (2 * (c.dim // c.heads) if c.qk_norm else 0)
     up_projections = 2 if c.activation == "swiglu" else 1
     feed_forward = (up_projections + 1) * c.dim * c.ffn + bias * (up_projections * c.ffn + c.dim)
     layer = attentions * (attention + norm) + feed_forward + norm

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-from regard.config import Config
+from regard.config import Config, share_above_zero
 from regard.training.planning.batch_growth import mean_growth
 from regard.training.planning.cost import (
     MeanLengths,
@@ -111,7 +111,7 @@ def estimate_training(
     """
     m, c = config.model, config.train
     parameter_counts = compute_parameter_counts(m, vocab_size, vocab_size, config.data.joint_vocab)
-    flops_per_pair = training_flops(m, vocab_size, lengths) * (2 if c.rdrop else 1)
+    flops_per_pair = training_flops(m, vocab_size, lengths) * (1 + share_above_zero(c.rdrop))
     pairs_per_batch = min(max_rows, NON_PADDING_RATIO * c.batch_tokens / max(lengths.source, lengths.target))
     layers = sum(m.depth(stack) for stack in m.architecture.split("-"))
     batches_per_step = c.accumulate_batches * mean_growth(c.batch_growth)

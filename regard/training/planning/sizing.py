@@ -3,11 +3,12 @@
 Every suggestion comes with its reason, and never replaces a setting of the user.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regard.config import Config, ModelConfig, explicit_settings
+from regard.config import Config, ModelConfig, explicit_settings, with_values
+from regard.errors import ConfigError
 from regard.training.planning.cost import MeanLengths, compute_parameter_counts, training_bytes
 from regard.training.planning.estimate import TrainingEstimate, estimate_training, format_epochs, training_throughput
 
@@ -85,18 +86,37 @@ SIZE_SETTINGS = frozenset(
 )
 
 
+RecipeChoice = Callable[[float, float], Sequence[SuggestedSetting]]
+"""Minutes of training and target tokens -> settings of a task that were measured to learn best with them."""
+
+
 def suggest_settings(
-    inputs: SizingInputs, config: Config, task_settings: Sequence[SuggestedSetting] = ()
+    inputs: SizingInputs, config: Config, choose_recipe: RecipeChoice = lambda minutes, target_tokens: ()
 ) -> list[SuggestedSetting]:
     """A value for every setting that the user has not set, in the order of the settings.
 
-    `task_settings` are those of training that only one task has.
+    What a recipe has goes before what is computed here, where it contradicts nothing that the user has set.
     """
     explicit_names = explicit_settings(config)
     # The size is one choice: dim from the user and layers from here would not fit each other.
     user_sized = bool(SIZE_SETTINGS & explicit_names)
-    suggestions = _suggest(inputs, config, explicit_names, user_sized, task_settings)
-    return [c for c in suggestions if c.name not in explicit_names and not (user_sized and c.name in SIZE_SETTINGS)]
+    suggestions = {c.name: c for c in _suggest(inputs, config, explicit_names, user_sized, choose_recipe)}
+    own_names = explicit_names | (SIZE_SETTINGS if user_sized else frozenset())
+    if any(name.startswith("model.positions.") for name in explicit_names):  # options of the user's scheme
+        own_names |= {name for name in suggestions if name.startswith("model.positions.")}
+    return _drop_conflicts(config, [c for c in suggestions.values() if c.name not in own_names])
+
+
+def _drop_conflicts(config: Config, suggestions: Sequence[SuggestedSetting]) -> list[SuggestedSetting]:
+    """The suggestions that contradict neither the settings of the user nor those before them."""
+    values: dict[str, Any] = {}
+    for suggestion in suggestions:
+        try:
+            with_values(config, {**values, suggestion.name: suggestion.value})
+        except ConfigError:
+            continue
+        values[suggestion.name] = suggestion.value
+    return [suggestion for suggestion in suggestions if suggestion.name in values]
 
 
 def _suggest(
@@ -104,7 +124,7 @@ def _suggest(
     config: Config,
     explicit_names: frozenset[str],
     user_sized: bool,
-    task_settings: Sequence[SuggestedSetting],
+    choose_recipe: RecipeChoice,
 ) -> Iterator[SuggestedSetting]:
     vocab_size = next((vocab_size for max_pairs, vocab_size in VOCAB_SIZES if inputs.pairs < max_pairs), MAX_VOCAB_SIZE)
     yield SuggestedSetting("data.vocab_size", vocab_size, f"{inputs.pairs:,} pairs")
@@ -133,7 +153,8 @@ def _suggest(
     yield SuggestedSetting("train.learning_rate", round(default_learning_rate(model.dim), 5), f"width {model.dim}")
     warmup = min(1000, max(steps // 20, min(200, steps // 5)))
     yield SuggestedSetting("train.warmup", warmup, f"about {steps:,} steps")
-    yield from task_settings
+    minutes = config.train.minutes or expected.minutes
+    yield from choose_recipe(minutes, inputs.target_tokens)
     validate_every = min(2000, max(100, steps // 25))
     yield SuggestedSetting("train.validate_every", validate_every, "about 25 validations")
     yield SuggestedSetting("train.save_every", validate_every // 2, "two checkpoints per validation")

@@ -42,6 +42,15 @@ def test_the_ten_terms_and_the_six_add_up_to_the_scores(model, examples):
             assert off(sum(six), total, *six) < tolerance, name
 
 
+def test_terms_of_normalized_queries_and_keys_add_up_too(examples):
+    model = model_of(config_of({"kind": "rotary"}, qk_norm=True)).double()
+    trace = trace_forward(model, examples[0])
+    for attn in trace.attentions.values():
+        terms = decompose.decompose_scores(model, trace, attn, decompose.compute_corpus_means(model, [trace]))
+        parts = [visible(terms, part) for part in terms.terms.values()]
+        assert off(sum(parts), visible(terms, attn.scores), *parts) < 1e-12
+
+
 def test_shares_of_terms_sum_to_one_and_what_all_keys_share_has_none(model, examples):
     trace = trace_forward(model, examples[0])
     attn = trace.attentions["encoder.1.self"]

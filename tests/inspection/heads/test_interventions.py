@@ -301,8 +301,8 @@ def test_heads_are_ranked_and_averaged_as_aligners(model, examples):
     rates = [found.counts.aer for found in ranking.heads.values()]
     assert rates == sorted(rates) and ranking.judged_by_gold and set(ranking.heads) == set(heads)
     best, second = list(ranking.heads.items())[:2]
-    assert ranking.best == best and ranking.best_without(None) == best and ranking.best_without(best[0]) == second
-    assert alignment.AlignmentRanking({best[0]: best[1]}, best[1], True).best_without(best[0]) is None
+    assert ranking.best == best and ranking.best_without(()) == best and ranking.best_without([best[0]]) == second
+    assert alignment.AlignmentRanking({best[0]: best[1]}, best[1], True).best_without([best[0]]) is None
     assert alignment.has_gold([replace(examples[0], possible_alignment=((0, 0),))]) and not alignment.has_gold([])
 
 

@@ -56,7 +56,15 @@ def test_two_ranks_are_one_with_the_same_batches(files: Path, tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [(), ("train.ema=0.9", "train.accumulate_batches=2", "train.rdrop=1")], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (),
+        ("train.ema=0.9", "train.accumulate_batches=2", "train.rdrop=1"),
+        ("train.schedule=wsd", "train.label_smoothing=0.5:0.2,1:0", "train.rdrop=0.5:0,0.5:1", "train.save_every=7"),
+    ],
+    ids=str,
+)
 def test_a_model_in_shares_is_the_same_model(files: Path, tmp_path: Path, changes: tuple[str, ...]):
     run(command(files, tmp_path / "whole", *changes, ranks=2))
     run(command(files, tmp_path / "shares", *changes, "train.shard=true", ranks=2))

@@ -95,6 +95,56 @@ def test_the_log_has_the_learning_rate_and_not_a_factor(tmp_path, tiny, optimize
     assert plan.compute.precision == "float32" and plan.compute.padding_free
 
 
+WSD = ("train.schedule=wsd", "train.decay=0.5", "train.warmup=2", "train.validate_every=2", "train.save_every=3")
+
+
+@pytest.mark.parametrize("first_end", [8, pytest.param(6, marks=pytest.mark.slow)])
+def test_a_decayed_run_that_is_extended_equals_one_that_was_planned_so_long(tmp_path, tiny, first_end: int):
+    """It resumes from where its decay began, not from weights that have settled."""
+    changes = (*WSD, "train.average_checkpoints=2", "train.ema=0.9")
+    train(tmp_path / "whole", tiny("train.steps=12", *changes))
+    train(tmp_path / "parted", tiny(f"train.steps={first_end}", *changes))
+    run = Run(tmp_path / "parted")
+    assert run.read_latest().step == first_end and run.resume_state(first_end // 2).exists()
+    decayed = [step.learning_rate for step in log.read_steps(run.log)]
+    assert decayed[first_end // 2] == decayed[first_end // 2 - 1] > decayed[-1] > 0
+    events = list(job.resume_run(tmp_path / "parted", {"train.steps": 12}, never))
+    assert [note.text for note in events if isinstance(note, Note) and "has decayed since" in note.text]
+    assert_same(tmp_path / "whole", tmp_path / "parted")
+    whole, parted = (log.read_steps(Run(tmp_path / name).log) for name in ("whole", "parted"))
+    assert [(s.number, s.learning_rate, s.loss) for s in whole] == [(s.number, s.learning_rate, s.loss) for s in parted]
+    assert {path.stem for path in (run.folder / "resume").glob("*.json")} == {"00000006", "00000012"}
+
+
+def test_a_run_that_is_stopped_early_decays_where_it_is_shortened_to(tmp_path, tiny):
+    config = tiny("train.steps=100", *WSD)
+    stops = iter([False] * 3 + [True] * 9)
+    assert isinstance(
+        list(job.train_run(tmp_path / "run", config, False, lambda: next(stops)))[-1], TrainingInterrupted
+    )
+    list(job.resume_run(tmp_path / "run", {"train.steps": 8}, never))
+    train(tmp_path / "planned", tiny("train.steps=8", *WSD))
+    assert_same(tmp_path / "planned", tmp_path / "run")
+    stops = iter([False] * 5 + [True] * 9)  # in the decay
+    list(job.train_run(tmp_path / "twice", tiny("train.steps=8", *WSD), False, lambda: next(stops)))
+    list(job.resume_run(tmp_path / "twice", {}, never))
+    assert_same(tmp_path / "planned", tmp_path / "twice")
+
+
+def test_settings_that_change_over_training_resume_bit_for_bit(tmp_path, tiny):
+    config = tiny(
+        "train.steps=8", "train.label_smoothing=0:0.2,1:0", "train.rdrop=0.6:0,0.6:3", "train.save_every=100",
+        "train.guided_alignment=0:0.5,0.5:0", "train.guided_heads=decoder.0.cross.1,decoder.0.cross.0",
+    )  # fmt: skip
+    train(tmp_path / "whole", config)
+    stops = iter([False] * 4 + [True] * 9)
+    list(job.train_run(tmp_path / "parted", config, False, lambda: next(stops)))
+    list(job.resume_run(tmp_path / "parted", {}, never))
+    assert_same(tmp_path / "whole", tmp_path / "parted")
+    assert Run(tmp_path / "parted").load_config() == Run(tmp_path / "whole").load_config()
+    assert 'rdrop = "0.6:0,0.6:3"' in Run(tmp_path / "whole").config.read_text()
+
+
 def test_stopped_at_every_step_is_the_same_too(tmp_path, tiny):
     config = tiny("train.steps=7", "train.validate_every=2", "train.save_every=3", "train.average_checkpoints=2")
     train(tmp_path / "whole", config)

@@ -48,6 +48,7 @@ def wide_positions(example_plugin):
         {"positions": {"kind": "kerple"}, "activation": "squared-relu", "encoder_layers": 3},
         {"decoder": {"positions": {"kind": "wide"}}},
         {"output_bias": True},
+        {"qk_norm": True, "encoder_layers": 3},
         {"output_bias": True, "tie_embeddings": False},
         {"embedding_norm": True, "norm_kind": "rms", "scale_embeddings": False},
     ],

@@ -20,8 +20,8 @@ from regard.jobs.train.head_history import NullHeadRecorder
 from regard.model.single_stack import SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.run import Run
-from regard.tasks.loss import LossModule
-from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_layer
+from regard.tasks.loss import LossModule, ProgressValue
+from regard.tasks.translate.guided_alignment import GuidedAlignment, guided_heads
 from regard.tasks.translate.loss import TranslationLoss
 from regard.training.planning.cost import MeanLengths
 
@@ -83,4 +83,4 @@ class EncoderDecoderTask(AttentionTask):
 
 def _build_guided_alignment(config: Config, data: TranslationData) -> GuidedAlignment:
     table = ibm_model1.fit_corpus(data.trained_on, data.tokenizers.source.vocab_size)
-    return GuidedAlignment(table, config.train.guided_alignment, guided_layer(config.model.depth("decoder")))
+    return GuidedAlignment(table, ProgressValue(config.train.guided_alignment), guided_heads(config))

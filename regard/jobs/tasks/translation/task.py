@@ -33,6 +33,7 @@ from regard.run import Run
 from regard.tasks.loss import LossModule
 from regard.tasks.translate.translator import Translator
 from regard.training.alarms import AlarmWords
+from regard.training.planning.recipes import RECIPES, choose_recipe
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
 from regard.training.validate import DevPredictions, Validator
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from regard.report import Table
 
 MAX_MISTAKES = 20
-GUIDED_ALIGNMENT_WEIGHT, MIN_PAIRS_TO_ALIGN = 0.3, 1000  # fewer pairs are too few for IBM Model 1
+MIN_PAIRS_TO_ALIGN = 1000  # fewer are too few for IBM Model 1
 
 
 METRICS = {
@@ -109,13 +110,12 @@ class TranslateTask(EncoderDecoderTask):
         write_statistics(run, config)
 
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:
-        is_alone = config.model.architecture == "decoder"  # without cross-attention
-        if inputs.pairs < MIN_PAIRS_TO_ALIGN or _continues_translator(config) or is_alone:
+        if _continues_translator(config):
             return suggest_settings(inputs, config)
-        reason = "guided alignment speeds up the first epochs"
-        return suggest_settings(
-            inputs, config, [SuggestedSetting("train.guided_alignment", GUIDED_ALIGNMENT_WEIGHT, reason)]
-        )
+        is_alone = config.model.architecture == "decoder"  # without cross-attention
+        useless = {"train.guided_alignment"} if is_alone or inputs.pairs < MIN_PAIRS_TO_ALIGN else frozenset()
+        recipes = [recipe.without(useless) for recipe in RECIPES]
+        return suggest_settings(inputs, config, partial(choose_recipe, recipes))
 
     def tokenize(self, run: Run, config: Config) -> None:
         prepare.tokenize_corpora(run, config)
