@@ -7,8 +7,8 @@ a terminal (`format_alignment`). This package knows colors and HTML but no model
 makes no network requests, and the same input gives the same bytes.
 """
 
-from regard.report.chart import Chart
 from regard.report.cards import TranslationCard, TranslationCards
+from regard.report.chart import Chart
 from regard.report.charts.curves import ValueAxis, bar_chart, histogram, line_chart
 from regard.report.charts.heads import format_shares, head_heatmap, to_csv
 from regard.report.charts.heatmap import heatmap_chart

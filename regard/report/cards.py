@@ -33,9 +33,11 @@ class TranslationCards:
     target_language: str = ""
     marked: bool = False
     """Whether the words are marked in which a translation and its reference differ."""
+    legend: bool = True
+    """Whether the marks are explained; false where cards above do so."""
 
     def html(self) -> str:
-        legend = LEGEND if self.marked and any(item.reference for item in self.items) else ""
+        legend = LEGEND if self.marked and self.legend and any(item.reference for item in self.items) else ""
         return f'{legend}<ol class="cards">{"".join(self._card(item) for item in self.items)}</ol>'
 
     def _card(self, item: TranslationCard) -> str:
@@ -52,7 +54,8 @@ class TranslationCards:
             lines.append(("translation", name, text, self.target_language))
         lines.append(("translation", item.name, translation, self.target_language))
         body = "".join(
-            f'<div class="{kind}"><dt>{escape_html(name)}</dt><dd dir="auto"{_language_attribute(code)}>{text}</dd></div>'
+            f'<div class="{kind}"><dt>{escape_html(name)}</dt>'
+            f'<dd dir="auto"{_language_attribute(code)}>{text}</dd></div>'
             for kind, name, text, code in lines
         )
         return f"<li>{score}<dl>{body}</dl></li>"

@@ -43,7 +43,8 @@ def mark_differences(text: str, reference: str) -> tuple[MarkedText, MarkedText]
     spans, wanted_spans = word_spans(text), word_spans(reference)
     if len(spans) + len(wanted_spans) > MAX_COMPARED_WORDS:
         return MarkedText.plain(text), MarkedText.plain(reference)
-    words, wanted = ([one[a:b].casefold() for a, b in where] for one, where in ((text, spans), (reference, wanted_spans)))
+    sides = ((text, spans), (reference, wanted_spans))
+    words, wanted = ([one[a:b].casefold() for a, b in where] for one, where in sides)
     kept, kept_wanted = set[int](), set[int]()
     for match in SequenceMatcher(None, words, wanted, autojunk=False).get_matching_blocks():
         kept.update(range(match.a, match.a + match.size))

@@ -147,9 +147,7 @@ def _name_value(row: Mapping[str, Value], channel: Mapping[str, Any], title: str
     """A value with the title of its axis: `step 1,200`."""
     field = str(channel.get("field", ""))
     value = row.get(field)
-    labels = LABEL_LIST.fullmatch(
-        str((channel.get("axis") or channel.get("header") or {}).get("labelExpr", ""))
-    )
+    labels = LABEL_LIST.fullmatch(str((channel.get("axis") or channel.get("header") or {}).get("labelExpr", "")))
     text = _format(value)
     if labels and isinstance(value, int | float):
         names = json.loads(labels[1])

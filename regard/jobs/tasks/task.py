@@ -11,7 +11,7 @@ from regard.config import Config
 from regard.data.batch import Batches
 from regard.data.store import Corpus
 from regard.formats import Pair
-from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import PredictionWords, ReportWords, TaskMetric
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.metrics import Score
 from regard.metrics.labels.statistics import CountedScore
@@ -99,6 +99,11 @@ class Task(Protocol):
     @property
     def prediction_words(self) -> PredictionWords:
         """What the predictions for dev are called."""
+        ...
+
+    @property
+    def report_words(self) -> ReportWords:
+        """How a report says whether a model works."""
         ...
 
     @property
@@ -226,6 +231,10 @@ class Task(Protocol):
 
     def write_scores(self, run: Run, name: str, evaluation: Any, files: Sequence[str] = ()) -> None:
         """Write the scores of a set into the run; `files` are those that it was read from."""
+        ...
+
+    def restore_evaluation(self, run: Run, set_name: str) -> Any:
+        """The evaluation that `write_scores` has written; None where it must be computed again."""
         ...
 
     def write_report(self, run: Run, predictor: Any, evaluation: Any, set_name: str, epochs: float) -> None:

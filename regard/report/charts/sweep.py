@@ -130,7 +130,10 @@ def _slice_axis(column: Sequence[Value], name: str, scale_type: str | None) -> a
 
 
 def parallel_coordinates(sweep: Sweep, *, title: str, higher_is_better: bool) -> Chart:
-    """A line for each trial through its value of every setting to its score; a stronger color is better, the best is orange."""
+    """A line for each trial through its value of every setting to its score; strong colors are better ones.
+
+    The best trial is orange.
+    """
     import altair as alt
 
     axes, num_ranked = [*sweep.settings, sweep.score], len(sweep.ranked)

@@ -27,7 +27,7 @@ from regard.jobs.tasks.classification.files import StoredLabels, read_classifica
 from regard.jobs.tasks.classification.inputs import classifies_pairs
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
-from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, PredictionWords, ReportWords, TaskMetric
 from regard.metrics.labels import score_parts
 from regard.metrics.labels.calibration import fit_temperature, fit_thresholds
 from regard.metrics.labels.statistics import CountedScore
@@ -102,6 +102,10 @@ class ClassifyTask(SingleTextTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("classify", "classification", "text")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Classifies texts", "classify texts", "texts")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

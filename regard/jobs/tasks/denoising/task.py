@@ -28,7 +28,7 @@ from regard.jobs.tasks.denoising.languages import MarkedLanguages, name_codes
 from regard.jobs.tasks.language.documents import write_documents
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
-from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, ReportWords, TaskMetric
 from regard.metrics.labels.statistics import CountedScore
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
@@ -116,6 +116,10 @@ class DenoiseTask(LanguageTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("restore", "restoration", "passage", "greedy decoding", "restored texts")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Restores texts", "restore texts", "passages")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

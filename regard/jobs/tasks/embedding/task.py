@@ -27,7 +27,7 @@ from regard.jobs.tasks.embedding.opponents import (
 from regard.jobs.tasks.embedding.prepare import RETRIEVAL_METRIC, SIMILARITY_METRIC
 from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
-from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, PredictionWords, ReportWords, TaskMetric
 from regard.kernels import keep_rows
 from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run
@@ -88,6 +88,10 @@ class EmbedTask(SingleTextTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("embed", "embedding", "pair", answers="vectors")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Finds related texts", "find related texts", "pairs")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

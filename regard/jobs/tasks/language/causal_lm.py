@@ -18,7 +18,7 @@ from regard.jobs.tasks.language.files import count_stored_bits, write_language_s
 from regard.jobs.tasks.language.opponents import fit_opponent_bits, read_opponent_bits, write_opponent_bits
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
-from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, ReportWords, TaskMetric
 from regard.metrics import Score
 from regard.metrics.labels.statistics import CountedScore
 from regard.model.single_stack import DecoderOnly
@@ -66,6 +66,10 @@ class CausalLMTask(LanguageTask):
     main_score: str = "bits_per_byte"
     test_file: str = "test.txt"
     data_settings: tuple[str, ...] = ("causal_lm.documents",)
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Predicts text", "predict text", "documents")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

@@ -24,7 +24,7 @@ from regard.jobs.tasks.language.masked_evaluation import (
 )
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
-from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, ReportWords, TaskMetric
 from regard.metrics.labels.statistics import CountedScore
 from regard.model.single_stack import EncoderOnly
 from regard.progress import track
@@ -69,6 +69,10 @@ class MaskedLMTask(LanguageTask):
     main_score: str = "loss"
     test_file: str = "test.txt"
     data_settings: tuple[str, ...] = ("masked_lm.documents",)
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Fills masks", "fill masks", "passages")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

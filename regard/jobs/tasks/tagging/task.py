@@ -27,7 +27,7 @@ from regard.jobs.tasks.tagging.evaluation import (
     unify_tags,
 )
 from regard.jobs.tasks.tagging.files import read_tagging, write_tagging
-from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, PredictionWords, ReportWords, TaskMetric
 from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run
 from regard.tasks.loss import LossModule
@@ -85,6 +85,10 @@ class TagTask(SingleTextTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("tag", "tagging", "sentence")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Tags words", "tag words", "sentences")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

@@ -15,10 +15,10 @@ from regard.data.store import Corpus
 from regard.decode import GreedySearch
 from regard.evaluation import Evaluation
 from regard.formats import Pair, read_pairs
-from regard.jobs.evaluate import evaluate_translator, read_sentences, write_scores
+from regard.jobs.evaluate import evaluate_translator, read_scores, read_sentences, write_scores
 from regard.jobs.load import load
 from regard.jobs.run_kind import use_command
-from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, ReportWords, TaskMetric
 from regard.jobs.tasks.translation import prepare
 from regard.jobs.tasks.translation.data import TranslationData
 from regard.jobs.tasks.translation.encoder_decoder import EncoderDecoderTask
@@ -92,6 +92,10 @@ class TranslateTask(EncoderDecoderTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("translate", "translation", "sentence", "greedy decoding", "translations")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Translates", "translate", "sentences")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:
@@ -193,6 +197,13 @@ class TranslateTask(EncoderDecoderTask):
 
     def write_scores(self, run: Run, name: str, evaluation: Evaluation, files: Sequence[str] = ()) -> None:
         write_scores(run, name, evaluation, files)
+
+    def restore_evaluation(self, run: Run, set_name: str) -> Evaluation | None:
+        if not (run.scores(set_name).exists() and run.sentence_scores(set_name).exists()):
+            return None
+        stored, sentences = read_scores(run, set_name), read_sentences(run, set_name)
+        tokenization = _stored_tokenization(run, [one.reference for one in sentences])
+        return Evaluation(stored.scores, sentences, stored.baselines, stored.loss, stored.pads_counted, tokenization)
 
     def write_report(
         self, run: Run, predictor: Translator, evaluation: Evaluation, set_name: str, epochs: float
