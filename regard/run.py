@@ -9,6 +9,7 @@
     average.safetensors           the mean of the last checkpoints; initial.safetensors: what a run began from
     store/                        the corpus, memory-mapped
     report.html  charts/          how training went, for people
+    previews.jsonl                what the model made of a few dev examples at every validation
     heads.jsonl                   statistics of attention heads during training, if train.head_stats_every asks for them
     tensorboard/                  event files of training curves, if train.track asks for them
     text_statistics.json          lengths, characters and sentences of the training text
@@ -161,6 +162,11 @@ class Run:
     def head_history(self) -> Path:
         """Statistics of attention heads during training, one line for each time they were measured."""
         return self.folder / "heads.jsonl"
+
+    @property
+    def previews(self) -> Path:
+        """What the model made of a few dev examples at every validation, one line for each."""
+        return self.folder / "previews.jsonl"
 
     @property
     def tensorboard(self) -> Path:

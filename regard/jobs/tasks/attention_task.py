@@ -3,7 +3,11 @@
 from typing import Any
 
 from regard.formats import Pair
+from regard.jobs.live.previews import MAX_TOKENS, MIN_TOKENS, AttentionExample
 from regard.run import Run
+
+MAX_CANDIDATES = 1_000
+"""Of the dev examples, those among which one of readable length is looked for."""
 
 
 class AttentionTask:
@@ -15,6 +19,15 @@ class AttentionTask:
 
     def inspected_pair(self, pair: Pair) -> Pair:
         return pair
+
+    def find_attention_example(self, data: Any) -> AttentionExample | None:
+        """The first dev text of readable length, which a single stack reads."""
+        texts = (data.dev.source_ids[n].tolist() for n in range(min(len(data.dev), MAX_CANDIDATES)))
+        ids = next((row for row in texts if MIN_TOKENS <= len(row) <= MAX_TOKENS), None)
+        if ids is None:
+            return None
+        tokens = data.tokenizer.convert_ids_to_tokens(ids)
+        return AttentionExample(ids, None, tokens, tokens)
 
     def restore_evaluation(self, run: Run, set_name: str) -> Any:
         """None: what is stored of a set is not all that a report shows, unless a subclass stores it."""

@@ -11,6 +11,7 @@ from regard.config import Config
 from regard.data.batch import Batches
 from regard.data.store import Corpus
 from regard.formats import Pair
+from regard.jobs.live.previews import AttentionExample
 from regard.jobs.tasks.task_metric import PredictionWords, ReportWords, TaskMetric
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.metrics import Score
@@ -176,6 +177,10 @@ class Task(Protocol):
 
     def build_head_recorder(self, run: Run, config: Config, model: Any, data: Any) -> NullHeadRecorder:
         """What measures attention heads in training (`train.head_stats_every`)."""
+        ...
+
+    def find_attention_example(self, data: Any) -> AttentionExample | None:
+        """A dev example whose attention is shown while the model is trained; None where there is none of its length."""
         ...
 
     def baseline_loss(self, config: Config, data: Any) -> float:

@@ -49,7 +49,7 @@ from regard.tasks.loss import LossModule
 from regard.tasks.translate.loss import TranslationLoss
 from regard.training.planning.cost import MeanLengths
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
-from regard.training.validate import DevPredictions, DevPredictor
+from regard.training.validate import NUM_SAMPLES, DevPredictions, DevPredictor, PredictedSample
 
 if TYPE_CHECKING:
     from regard.jobs.tasks.comparison import TaskComparison
@@ -98,7 +98,12 @@ class RestoredDev:
         outputs = self.denoiser.generate([text.source for text in texts])
         num_sources = len({tuple(text.source) for text in texts})
         distinct_ratio = len(set(map(tuple, outputs))) / num_sources if num_sources > 4 else None
-        return DevPredictions(score_restored(texts, outputs), distinct_ratio, len(texts))
+        decode = self.denoiser.tokenizer.decode
+        samples = [
+            PredictedSample.of(decode(text.source), decode(output), decode(row))
+            for text, output, row in zip(texts[:NUM_SAMPLES], outputs, rows, strict=False)
+        ]
+        return DevPredictions(score_restored(texts, outputs), distinct_ratio, len(texts), samples)
 
 
 @dataclass(frozen=True)

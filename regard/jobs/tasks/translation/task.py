@@ -34,7 +34,7 @@ from regard.tasks.loss import LossModule
 from regard.tasks.translate.translator import Translator
 from regard.training.alarms import AlarmWords
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
-from regard.training.validate import DevPredictions, Validator
+from regard.training.validate import NUM_SAMPLES, DevPredictions, PredictedSample, Validator
 
 if TYPE_CHECKING:
     from regard.jobs.tasks.reporting.example_section import ExampleSection
@@ -75,7 +75,9 @@ class GreedyTranslations:
         distinct_ratio = len(set(translations)) / num_sources if num_sources > 4 else None
         bleu = corpus_bleu(translations, [pair.target for pair in pairs], self.tokenization)
         score = replace(bleu, signature=f"{bleu.signature}, by greedy decoding")
-        return DevPredictions(score, distinct_ratio, len(pairs))
+        shown = zip(pairs[:NUM_SAMPLES], translations, strict=False)
+        samples = [PredictedSample.of(pair.source, translation, pair.target) for pair, translation in shown]
+        return DevPredictions(score, distinct_ratio, len(pairs), samples)
 
 
 @dataclass(frozen=True)
