@@ -111,8 +111,8 @@ class StudyPage:
                 caption = f"Sorted by {self.metric} on dev. Test scores are shown on request; select by dev only."
             direction = "Higher" if self.study.maximize else "Lower"
             caption += f" {direction} {self.metric} is better, and so is a lower loss."
-            caption += f" ± is half the width of the 95% confidence interval.{_seed_note(self.study.seeds)}"
-            caption += " A trial leads to its report."
+            caption += " A trial leads to its report. ± is half the width of the 95% confidence interval."
+            caption += _seed_note(self.study.seeds)
             score_rows = [self._score_row(rank, result) for rank, result in enumerate(self.ranking, start=1)]
             links = {"trial": [link_report(one.first_run, self.worker.study_folder.path) for one in self.ranking]}
             parts.append(TableView(Table.from_rows(score_rows), caption, interactive=True, links=links))

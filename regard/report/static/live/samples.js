@@ -37,7 +37,7 @@ export function showSamples(list, samples, noun) {
     const [step, text] = sample.history[sample.history.length - 1];
     lines.append(line("source", "input", sample.input));
     if (sample.reference) lines.append(line("reference", "reference", sample.reference));
-    lines.append(line("translation", `${noun}, step ${step.toLocaleString("en")}`, text || "(nothing)"));
+    lines.append(line("translation", `${noun}, since step ${step.toLocaleString("en")}`, text || "(nothing)"));
     item.append(lines);
     if (sample.history.length > 1) item.append(historyOf(sample, wasOpen[number] ?? false));
     return item;
