@@ -12,8 +12,8 @@ def marks(text: str, reference: str) -> list[list[tuple[str, str]]]:
 
 def test_words_are_extra_missing_or_moved():
     written, wanted = marks("a black old cat sleeps", "an old black cat")
-    assert written == [("a", "extra"), ("black", "moved"), ("sleeps", "extra")]
-    assert wanted == [("an", "missing"), ("black", "moved")]
+    assert written == [("a", "extra"), ("old", "moved"), ("sleeps", "extra")]
+    assert wanted == [("an", "missing"), ("old", "moved")]
 
 
 def test_equal_texts_have_no_marks_and_case_does_not_count():

@@ -21,9 +21,10 @@ class AttentionTask:
         return pair
 
     def find_attention_example(self, data: Any) -> AttentionExample | None:
-        """The first dev text of readable length, which a single stack reads."""
-        texts = (data.dev.source_ids[n].tolist() for n in range(min(len(data.dev), MAX_CANDIDATES)))
-        ids = next((row for row in texts if MIN_TOKENS <= len(row) <= MAX_TOKENS), None)
+        """The first dev text of readable length, or the beginning of a longer one, which a single stack reads."""
+        texts = [data.dev.source_ids[n].tolist() for n in range(min(len(data.dev), MAX_CANDIDATES))]
+        readable = [row for row in texts if len(row) <= MAX_TOKENS]
+        ids = next((row[:MAX_TOKENS] for row in (*readable, *texts) if len(row) >= MIN_TOKENS), None)
         if ids is None:
             return None
         tokens = data.tokenizer.convert_ids_to_tokens(ids)

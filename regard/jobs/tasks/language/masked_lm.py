@@ -14,6 +14,7 @@ from regard.data.store import Corpus, IdRow, Texts
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.files import Finite
 from regard.formats import Pair
+from regard.jobs.tasks.language.dev_samples import FilledDev
 from regard.jobs.tasks.language.files import count_stored_masks, write_masked_scores
 from regard.jobs.tasks.language.masked_evaluation import (
     MaskedEvaluation,
@@ -33,6 +34,7 @@ from regard.tasks.loss import LossModule
 from regard.tasks.masked_lm.filler import MaskFiller
 from regard.tasks.masked_lm.loss import MaskedLMLoss
 from regard.tasks.masked_lm.masking import FixedMaskingCollator, MaskingCollator
+from regard.training.validate import DevPredictor
 
 if TYPE_CHECKING:
     from regard.inspection.text_readers import TextReader
@@ -119,6 +121,9 @@ class MaskedLMTask(LanguageTask):
     def baseline_loss(self, config: Config, data: SingleTextData) -> float:
         train, dev = (count_regular_tokens(side.source_ids, data.tokenizer) for side in (data.train, data.dev))
         return float(-(dev * smooth_frequencies(train)).sum() / dev.sum())
+
+    def build_dev_predictor(self, predictor: MaskFiller, config: Config, data: SingleTextData) -> DevPredictor:
+        return FilledDev(predictor, data.dev)
 
     def make_predictor(self, model: EncoderOnly, tokenizer: TextTokenizer, labels: Any, config: Config) -> MaskFiller:
         return MaskFiller(model, tokenizer, config.data.max_length)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.data.tokenizers.text_tokenizer import MASK_TOKEN
+from regard.jobs.tasks.language.dev_samples import first_words
 from regard.report import Table
 from regard.tasks.generate import GenerationOptions, LanguageModel
 from regard.tasks.masked_lm.filler import MaskFiller
@@ -17,7 +18,7 @@ MAX_PROMPT_WORDS, MAX_MASKED_WORDS = 8, 30
 
 def sample_continuations(model: LanguageModel, texts: Sequence[str]) -> Table:
     """How the model continues an empty text, and the first words of others."""
-    prompts = ["", *dict.fromkeys(_first_words(text, MAX_PROMPT_WORDS) for text in texts)][:MAX_SAMPLES]
+    prompts = ["", *dict.fromkeys(first_words(text, MAX_PROMPT_WORDS) for text in texts)][:MAX_SAMPLES]
     fitting = [prompt for prompt in prompts if len(model.tokenizer.encode([prompt])[0]) + 1 < model.max_length]
     generations = model.generate(fitting, OPTIONS)
     return Table.from_rows(
@@ -30,7 +31,7 @@ def sample_fillings(filler: MaskFiller, texts: Sequence[str]) -> Table:
     """What the model expects in the place of a word of each text; the word is chosen by the text alone."""
     rows = []
     for text in texts[:MAX_SAMPLES]:
-        part = _first_words(text, MAX_MASKED_WORDS).replace(MASK_TOKEN, "")
+        part = first_words(text, MAX_MASKED_WORDS).replace(MASK_TOKEN, "")
         words = [match.span() for match in re.finditer(r"\w+", part)]
         if not words or len(filler.tokenizer.encode([part], 2 * filler.max_length)[0]) > filler.max_length:
             continue
@@ -40,12 +41,6 @@ def sample_fillings(filler: MaskFiller, texts: Sequence[str]) -> Table:
         expected = ", ".join(f"“{one.text or one.token}” {one.probability:.2f}" for one in candidates)
         rows.append({"text": masked, "hidden word": part[begin:end], "most probable tokens": expected})
     return Table.from_rows(rows)
-
-
-def _first_words(text: str, count: int) -> str:
-    """The beginning of a text, up to this many words."""
-    match = re.match(rf"\s*(?:\S+\s+){{0,{count - 1}}}\S+", text)
-    return match[0].strip() if match else ""
 
 
 def _show_lines(text: str) -> str:
