@@ -134,7 +134,7 @@ def write_report(
 
 
 def build_headline(record: RunRecord, evaluation: Evaluation, set_name: str) -> Headline:
-    """BLEU beside that of the source itself as its translation, or why nothing was learnt."""
+    """BLEU beside that of the source itself as its translation, or why nothing was learned."""
     rival = Rival("copying the source", evaluation.baselines.copied_source)
     scored_set = ScoredSet(set_name, len(evaluation.sentences))
     outcome = record.judge(evaluation)

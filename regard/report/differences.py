@@ -45,27 +45,27 @@ def mark_differences(text: str, reference: str) -> tuple[MarkedText, MarkedText]
         return MarkedText.plain(text), MarkedText.plain(reference)
     sides = ((text, spans), (reference, wanted_spans))
     words, wanted = ([one[a:b].casefold() for a, b in where] for one, where in sides)
-    kept, kept_wanted = set[int](), set[int]()
+    common, common_wanted = set[int](), set[int]()
     for match in SequenceMatcher(None, words, wanted, autojunk=False).get_matching_blocks():
-        kept.update(range(match.a, match.a + match.size))
-        kept_wanted.update(range(match.b, match.b + match.size))
-    moved = Counter(w for n, w in enumerate(words) if n not in kept) & Counter(
-        w for n, w in enumerate(wanted) if n not in kept_wanted
+        common.update(range(match.a, match.a + match.size))
+        common_wanted.update(range(match.b, match.b + match.size))
+    moved = Counter(w for n, w in enumerate(words) if n not in common) & Counter(
+        w for n, w in enumerate(wanted) if n not in common_wanted
     )
     return (
-        _mark(text, spans, words, kept, Counter(moved), "extra"),
-        _mark(reference, wanted_spans, wanted, kept_wanted, Counter(moved), "missing"),
+        _mark(text, spans, words, common, Counter(moved), "extra"),
+        _mark(reference, wanted_spans, wanted, common_wanted, Counter(moved), "missing"),
     )
 
 
 def _mark(
-    text: str, spans: Sequence[tuple[int, int]], words: Sequence[str], kept: set[int], moved: Counter[str], rest: Mark
+    text: str, spans: Sequence[tuple[int, int]], words: Sequence[str], common: set[int], moved: Counter[str], rest: Mark
 ) -> MarkedText:
-    """The parts of a text: words that are kept are not marked, nor is what is between words."""
+    """The parts of a text: words in common are not marked, nor is what is between words."""
     parts: list[tuple[str, Mark]] = []
     end = 0
     for number, (a, b) in enumerate(spans):
-        mark: Mark = "" if number in kept else "moved" if moved[words[number]] > 0 else rest
+        mark: Mark = "" if number in common else "moved" if moved[words[number]] > 0 else rest
         moved[words[number]] -= mark == "moved"
         parts += [(text[end:a], ""), (text[a:b], mark)]
         end = b

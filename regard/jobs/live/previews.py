@@ -72,9 +72,9 @@ def read_previews(path: Path) -> list[Preview]:
 def truncate_previews(path: Path, step: int, validate_every: int) -> None:
     """Drop what a resumed run will write again, and the validation of a last step that is none any more."""
     previews = read_previews(path)
-    kept = [preview for preview in previews if preview.step <= step and preview.step % validate_every == 0]
-    if len(kept) < len(previews):
-        write_text(path, "".join(preview.to_json() for preview in kept))
+    valid = [preview for preview in previews if preview.step <= step and preview.step % validate_every == 0]
+    if len(valid) < len(previews):
+        write_text(path, "".join(preview.to_json() for preview in valid))
 
 
 class NullPreviews:

@@ -116,7 +116,7 @@ class LiveRun:
 
 
 def estimate_rest(config: Config, steps: Sequence[Step], seconds: float) -> dict[str, Any]:
-    """How far training is, from 0 to 1, and the seconds that it takes yet; None where that cannot be told."""
+    """How far training is, from 0 to 1, and the seconds that it takes yet; None where that is not known."""
     if not steps or not seconds:
         return {"fraction": 0.0, "seconds_left": None, "last_step": config.train.last_step}
     c, position = config.train, steps[-1].data_position

@@ -22,7 +22,8 @@ class AttentionTask:
 
     def find_attention_example(self, data: Any) -> AttentionExample | None:
         """The first dev text of readable length, or the beginning of a longer one, which a single stack reads."""
-        texts = [data.dev.source_ids[n].tolist() for n in range(min(len(data.dev), MAX_CANDIDATES))]
+        rows = data.dev.source_ids if len(data.dev.source_ids.values) else data.dev.target_ids
+        texts = [rows[n][: MAX_TOKENS + 1].tolist() for n in range(min(len(data.dev), MAX_CANDIDATES))]
         readable = [row for row in texts if len(row) <= MAX_TOKENS]
         ids = next((row[:MAX_TOKENS] for row in (*readable, *texts) if len(row) >= MIN_TOKENS), None)
         if ids is None:

@@ -65,7 +65,7 @@ class ReportWords:
     works: str
     """What a model does that works, as the beginning of a sentence: Translates."""
     ability: str
-    """What one that does not work has not learnt, after `to`: translate."""
+    """What one that does not work has not learned, after `to`: translate."""
     examples: str
     """What its scores are computed on: sentences."""
 

@@ -39,11 +39,11 @@ def test_a_good_an_untrained_and_a_collapsed_run():
     assert good.verdict == "good"
     bad = headline(COLLAPSED)
     assert bad.text.startswith(
-        "Has not learnt to translate: BLEU 31.2 ± 1.4 on 1,000 held-out sentences, because it ig"
+        "Has not learned to translate: BLEU 31.2 ± 1.4 on 1,000 held-out sentences, because it ig"
     )
     early = headline(UNTRAINED)
     assert (
-        "Has not learnt to translate yet" in early.text and "trained for 1 step only: its loss is high." in early.text
+        "Has not learned to translate yet" in early.text and "trained for 1 step only: its loss is high." in early.text
     )
     assert bad.verdict == early.verdict == "bad"
 
@@ -105,7 +105,7 @@ def copied(finished: Callable[[str], Run], tmp_path: Path) -> Callable[[str], Ru
 
 
 def test_reports_of_real_runs_begin_with_the_right_sentence(finished: Callable[[str], Run]):
-    assert "Has not learnt to translate yet: BLEU 0" in text_of(finished("translate"))
+    assert "Has not learned to translate yet: BLEU 0" in text_of(finished("translate"))
     assert "because it was trained for 10 steps only: " in text_of(finished("translate"))
     tagger = text_of(finished("tag"))
     assert tagger.startswith((' good"', ' open"')), tagger
@@ -124,7 +124,7 @@ def test_a_finished_report_is_drawn_again_with_new_scores_and_a_collapse_is_call
     run.report.write_text("old", encoding="utf-8")
     assert redraw_report(run) == run.report
     page = run.report.read_text(encoding="utf-8")
-    assert "Has not learnt to translate: BLEU" in text_of(run) and "ignores its source" in text_of(run)
+    assert "Has not learned to translate: BLEU" in text_of(run) and "ignores its source" in text_of(run)
     assert ">newstest</td>" in page and "Learning rate" in page and "settings with their defaults" in page
     assert '<h2 id="section-1-title">Alarms</h2>' in page
 

@@ -13,10 +13,10 @@ from regard.data.store import IdRow, Texts
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
 from regard.jobs.load import load_document_tokenizer, load_language_model
-from regard.jobs.tasks.language.dev_samples import ContinuedDev
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation, describe_context, evaluate_language_model
 from regard.jobs.tasks.language.files import count_stored_bits, write_language_scores
 from regard.jobs.tasks.language.opponents import fit_opponent_bits, read_opponent_bits, write_opponent_bits
+from regard.jobs.tasks.language.samples import ContinuedDev
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
 from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, ReportWords, TaskMetric

@@ -14,7 +14,6 @@ from regard.data.store import Corpus, IdRow, Texts
 from regard.data.tokenizers.text_tokenizer import TextTokenizer
 from regard.files import Finite
 from regard.formats import Pair
-from regard.jobs.tasks.language.dev_samples import FilledDev
 from regard.jobs.tasks.language.files import count_stored_masks, write_masked_scores
 from regard.jobs.tasks.language.masked_evaluation import (
     MaskedEvaluation,
@@ -23,6 +22,7 @@ from regard.jobs.tasks.language.masked_evaluation import (
     evaluate_masked_language_model,
     smooth_frequencies,
 )
+from regard.jobs.tasks.language.samples import FilledDev
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
 from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, ReportWords, TaskMetric

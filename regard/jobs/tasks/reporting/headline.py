@@ -51,15 +51,15 @@ class LearningOutcome:
 def write_headline(
     words: ReportWords, score: Score, scored_set: ScoredSet, rival: Rival | None, outcome: LearningOutcome
 ) -> Headline:
-    """The main score on a set beside its rival; of a model that has not learnt, the reason."""
+    """The main score on a set beside its rival; of a model that has not learned, the reason."""
     hint = " (lower is better)" if score.lower_is_better else ""
     result = f"{score.name} {score.format_margin(score.digits)}{hint} on {scored_set.describe(words.examples)}"
     if outcome.failure and not outcome.had_steps_to_learn:
         steps = f"{outcome.steps:,} step{'s' * (outcome.steps != 1)}"
         reason = f"because it was trained for {steps} only: {outcome.failure}"
-        return Headline(f"Has not learnt to {words.ability} yet: {result}, {reason}.", "bad")
+        return Headline(f"Has not learned to {words.ability} yet: {result}, {reason}.", "bad")
     if outcome.failure:
-        return Headline(f"Has not learnt to {words.ability}: {result}, because {outcome.failure}.", "bad")
+        return Headline(f"Has not learned to {words.ability}: {result}, because {outcome.failure}.", "bad")
     if rival is None:
         return Headline(f"{words.works}: {result}.", "good")
     gap = score.value - rival.score.value
