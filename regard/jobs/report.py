@@ -24,6 +24,7 @@ from regard.report import (
     DefinitionList,
     Figure,
     Headline,
+    PagePart,
     Paragraph,
     Section,
     Table,
@@ -125,7 +126,7 @@ def write_report(
             or [Paragraph(_NO_ATTENTION if has_cross_attention else _NO_CROSS_ATTENTION)],
         ),
     ]
-    training = [DefinitionList(_training_facts(record.steps, epochs, translator)), *map(Figure, charts)]
+    training: list[PagePart] = [DefinitionList(_training_facts(record.steps, epochs, translator)), *map(Figure, charts)]
     sections = join_sections(record, scores, own, training)
     title = f"{config.data.source or 'source'} → {config.data.target or 'target'}: {run.folder.name}"
     headline = build_headline(record, evaluation, set_name)

@@ -19,6 +19,8 @@ class Rival:
     score: Score
     differs: bool = True
     """Whether the model differs from it, as far as that was tested."""
+    kind: str = ""
+    """What it is, where its name is long."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,13 @@ def write_headline(
         return Headline(f"{words.works}: {result}.", "good")
     gap = score.value - rival.score.value
     distance = f"{abs(gap):.{score.digits}f} {'above' if gap > 0 else 'below'} {rival.name}"
+    kind = rival.kind or rival.name
     if not rival.differs:
-        value = f"{rival.score.value:.{score.digits}f}"
-        return Headline(
-            f"{words.works}, but not significantly better or worse than {rival.name} ({value}): {result}.", "open"
-        )
+        value = f"{rival.name}, has {rival.score.value:.{score.digits}f}"
+        return Headline(f"{words.works}, but not significantly better or worse than {kind}: {result}; {value}.")
     if score.is_better_than(rival.score):
         return Headline(f"{words.works}: {result}, {distance}.", "good")
-    return Headline(f"{words.works}, but worse than {rival.name}: {result}, {distance}.", "open")
+    return Headline(f"{words.works}, but worse than {kind}: {result}, {distance}.")
 
 
 def find_rival(scores: Mapping[str, Score], opponents: Sequence[OpponentResult], measure: str) -> Rival | None:
@@ -84,4 +85,4 @@ def find_rival(scores: Mapping[str, Score], opponents: Sequence[OpponentResult],
         best = one if one.scores[measure].is_better_than(best.scores[measure]) else best
     test = best.tests.get(measure)
     differs = test is None or max(test.p_bootstrap, test.p_randomized) < MAX_P
-    return Rival(f"the best cheap opponent, {best.name}", best.scores[measure], differs)
+    return Rival(f"the best cheap opponent, {best.name}", best.scores[measure], differs, "a cheap opponent")
