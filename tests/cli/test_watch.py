@@ -34,6 +34,7 @@ def start(*arguments: str | Path) -> tuple[subprocess.Popen, str]:
     raise AssertionError("no address was printed")
 
 
+@pytest.mark.slow
 def test_a_training_is_watched_and_its_watch_ended(pairs: Path, tmp_path: Path):
     run = tmp_path / "run"
     train = ("train", pairs, "--out", run, "--steps", "4000", "--watch", *TINY_SETTINGS)

@@ -1,5 +1,6 @@
 """What the tasks share whose runs are inspected by their attention: all but those whose decisions are explained."""
 
+from itertools import takewhile
 from typing import Any
 
 from regard.formats import Pair
@@ -23,7 +24,9 @@ class AttentionTask:
     def find_attention_example(self, data: Any) -> AttentionExample | None:
         """The first dev text of readable length, or the beginning of a longer one, which a single stack reads."""
         rows = data.dev.source_ids if len(data.dev.source_ids.values) else data.dev.target_ids
-        texts = [rows[n][: MAX_TOKENS + 1].tolist() for n in range(min(len(data.dev), MAX_CANDIDATES))]
+        starts = (rows[n][: MAX_TOKENS + 1].tolist() for n in range(min(len(data.dev), MAX_CANDIDATES)))
+        size = data.tokenizer.vocab_size  # an id beyond it divides the texts of a stored row
+        texts = [list(takewhile(lambda token: token < size, row)) for row in starts]
         readable = [row for row in texts if len(row) <= MAX_TOKENS]
         ids = next((row[:MAX_TOKENS] for row in (*readable, *texts) if len(row) >= MIN_TOKENS), None)
         if ids is None:

@@ -22,7 +22,13 @@ from regard.files import Finite
 from regard.formats import Pair
 from regard.formats.document_texts import read_documents
 from regard.jobs.run_kind import use_command
-from regard.jobs.tasks.denoising.evaluation import DenoisingEvaluation, evaluate_denoiser, score_restored, smooth_counts
+from regard.jobs.tasks.denoising.evaluation import (
+    DenoisingEvaluation,
+    evaluate_denoiser,
+    score_restored,
+    show_masks,
+    smooth_counts,
+)
 from regard.jobs.tasks.denoising.files import count_stored_passages, write_denoising_scores
 from regard.jobs.tasks.denoising.languages import MarkedLanguages, name_codes
 from regard.jobs.tasks.language.documents import write_documents
@@ -98,9 +104,9 @@ class RestoredDev:
         outputs = self.denoiser.generate([text.source for text in texts])
         num_sources = len({tuple(text.source) for text in texts})
         distinct_ratio = len(set(map(tuple, outputs))) / num_sources if num_sources > 4 else None
-        decode = self.denoiser.tokenizer.decode
+        decode, join = self.denoiser.tokenizer.decode, self.denoiser.target.join
         samples = [
-            PredictedSample.of(decode(text.source), decode(output), decode(row))
+            PredictedSample.of(show_masks(self.denoiser, text.source), decode(join(text.source, output)), decode(row))
             for text, output, row in zip(texts[:NUM_SAMPLES], outputs, rows, strict=False)
         ]
         return DevPredictions(score_restored(texts, outputs), distinct_ratio, len(texts), samples)
