@@ -41,6 +41,7 @@ FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this r
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
 BATCH_TOKENS = option(TRAINING, "NUMBER", "Tokens of a batch, padding included.")
 SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result.")
+WATCH = flag(OUTPUT, "Show the training in the browser as it goes on; prints the address of the page.", "--watch")
 TRACK = option(OUTPUT, "NAME", "Record the training curves; tensorboard writes event files into the run folder.")
 
 
@@ -66,8 +67,8 @@ def train(
     out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the first file> if unset."),
     overwrite: bool = OVERWRITE,
     track: list[str] | None = TRACK,
-    watch: bool = flag(OUTPUT, "Show the training in the browser as it goes on; prints the address of the page."),
-    port: int = PORT,
+    watch: bool = WATCH,
+    port: int | None = PORT,
     threads: int | None = option(ADVANCED, "NUMBER", "CPU threads; OMP_NUM_THREADS, or the fastest number, if unset."),
 ) -> None:
     """Train a translator, a classifier, a tagger, a language model or an encoder on your own text.
@@ -98,7 +99,7 @@ def train(
     with interruptible() as should_stop, _naming_run(resume or out):
         settings = merge_values(options, parse_assignments(set_ or ()))
         events = training_events(*files or (), **data, **folders, settings=settings, should_stop=should_stop)
-        with _watching(resume or output_folder(out, files or ()), port) if watch else contextlib.nullcontext():
+        with _watching(resume or output_folder(out, files or ()), port or 0) if watch else contextlib.nullcontext():
             last = show_progress(events)
     if isinstance(last, TrainingInterrupted) or should_stop.requested:
         raise should_stop.exception()  # so that `regard train … && regard evaluate …` stops here too

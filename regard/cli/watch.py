@@ -9,18 +9,12 @@ from regard.cli.options import ADVANCED, argument, option
 
 MAX_PORT = 65_535
 PORT = option(
-    ADVANCED,
-    "NUMBER",
-    "Port of the page on 127.0.0.1; a free one is chosen if unset.",
-    "--port",
-    default=0,
-    min=0,
-    max=MAX_PORT,
+    ADVANCED, "NUMBER", "Port of the page on 127.0.0.1; a free one is chosen if unset.", "--port", min=0, max=MAX_PORT
 )
 
 
 def watch(
-    run: Path = argument("RUN", "Run folder that `regard train` writes, now or earlier."), port: int = PORT
+    run: Path = argument("RUN", "Run folder that `regard train` writes, now or earlier."), port: int | None = PORT
 ) -> None:
     """Watch a training in the browser: curves, translations of fixed sentences, attention, time left.
 
@@ -35,7 +29,7 @@ def watch(
     """
     from regard.api.training import watch as watch_run
 
-    with watch_run(run, port=port) as server:
+    with watch_run(run, port=port or 0) as server:
         typer.echo(f"{server.address}  (Ctrl-C ends the watch, not the training)", err=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.wait_for_end()

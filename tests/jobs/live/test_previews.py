@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 import torch
 from torch.testing import assert_close
 
+from regard.config import TaskName
 from regard.errors import RunError
 from regard.jobs.live.previews import MAX_TOKENS, NullPreviews, read_previews, trace_attention, truncate_previews
 from regard.jobs.look.cross_attention import compute_cross_attention
@@ -46,9 +48,11 @@ def test_the_attention_of_the_newest_weights_is_that_of_the_model(watched_run: R
     assert_close(torch.tensor(again.weights), expected, atol=6e-4, rtol=0)
 
 
-@pytest.mark.parametrize(
-    "task", ["classify", "tag", "causal-lm", "masked-lm", "embed", "denoise", "summarize", "extract"]
-)
+QUICK = ("classify", "causal-lm")
+OTHERS = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in get_args(TaskName)[1:]]
+
+
+@pytest.mark.parametrize("task", OTHERS)
 def test_other_tasks_show_what_they_have(config_of: Callable, task: str, tmp_path):
     config = config_of(task, "train.steps=2", "train.validate_every=2")
     list(train_run(tmp_path / "run", config, False, lambda: False))
