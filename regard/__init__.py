@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from regard.api.training import demo as demo
     from regard.api.training import train as train
     from regard.api.training import training_events as training_events
+    from regard.api.training import watch as watch
     from regard.api.translation import distill as distill
     from regard.api.translation import translate_file as translate_file
     from regard.api.translation import translate_stream as translate_stream
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from regard.jobs.bench import Benchmark as Benchmark
     from regard.jobs.demo import DemoResult as DemoResult
     from regard.jobs.evaluate import FileEvaluation as FileEvaluation
+    from regard.jobs.live.server import LiveServer as LiveServer
     from regard.jobs.look.decisions import DecisionInspection as DecisionInspection
     from regard.jobs.look.heads import HeadTable as HeadTable
     from regard.jobs.look.inspections import Inspection as Inspection
@@ -138,7 +140,7 @@ _MODULES = {
     "regard.api.studies": ("StudyResult", "compare_architectures", "tune", "write_report"),
     "regard.api.tasks.summarization": ("SummaryModel", "summarize_stream"),
     "regard.api.tasks.tagging": ("tag_stream",),
-    "regard.api.training": ("demo", "train", "training_events"),
+    "regard.api.training": ("demo", "train", "training_events", "watch"),
     "regard.api.translation": ("distill", "translate_file", "translate_stream"),
     "regard.data.doctor": ("Diagnosis",),
     "regard.decode": ("BeamSearch", "GreedySearch", "SamplingSearch", "Search"),
@@ -148,6 +150,7 @@ _MODULES = {
     "regard.jobs.bench": ("Benchmark",),
     "regard.jobs.demo": ("DemoResult",),
     "regard.jobs.evaluate": ("FileEvaluation",),
+    "regard.jobs.live.server": ("LiveServer",),
     "regard.jobs.look.decisions": ("DecisionInspection",),
     "regard.jobs.look.heads": ("HeadTable",),
     "regard.jobs.look.inspections": ("Inspection",),

@@ -9,7 +9,7 @@
     average.safetensors           the mean of the last checkpoints; initial.safetensors: what a run began from
     store/                        the corpus, memory-mapped
     report.html  charts/          how training went, for people
-    heads.jsonl                   statistics of attention heads during training, if train.head_stats_every asks for them
+    heads.jsonl  previews.jsonl   statistics of attention heads, if train.head_stats_every asks for them; dev examples
     tensorboard/                  event files of training curves, if train.track asks for them
     text_statistics.json          lengths, characters and sentences of the training text
     pruning.json                  which heads were pruned, and what that cost
@@ -150,7 +150,6 @@ class Run:
 
     @property
     def text_statistics(self) -> Path:
-        """Lengths, characters and sentences of the training text."""
         return self.folder / "text_statistics.json"
 
     @property
@@ -159,8 +158,11 @@ class Run:
 
     @property
     def head_history(self) -> Path:
-        """Statistics of attention heads during training, one line for each time they were measured."""
         return self.folder / "heads.jsonl"
+
+    @property
+    def previews(self) -> Path:
+        return self.folder / "previews.jsonl"
 
     @property
     def tensorboard(self) -> Path:
@@ -224,10 +226,9 @@ class Run:
         """The files and folders of a run, whether they exist or not; anything else in its folder is the user's."""
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average_weights]
         files += [self.lock_file, self.initial_weights, self.doctor, self.report, self.pruning, self.head_history]
-        files += [self.text_statistics, self.labels, self.calibration]
+        files += [self.text_statistics, self.labels, self.calibration, self.previews]
         folders = [self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")]
-        folders += [self.store, self.charts, self.tensorboard]
-        return [*files, *self._tokenizer_paths(), *folders]
+        return [*files, *self._tokenizer_paths(), *folders, self.store, self.charts, self.tensorboard]
 
     def require_no_links(self) -> None:
         """Refuse a run with links in place of its files or folders: what they lead to would be written or deleted."""
@@ -237,9 +238,8 @@ class Run:
 
     def saved_steps(self) -> list[int]:
         """The checkpoints whose weights are on disk, oldest first."""
-        return sorted(
-            int(path.stem) for path in (self.folder / "weights").glob("[0-9]*.safetensors") if STEP.fullmatch(path.stem)
-        )
+        paths = (self.folder / "weights").glob("[0-9]*.safetensors")
+        return sorted(int(path.stem) for path in paths if STEP.fullmatch(path.stem))
 
     def finished(self) -> bool:
         """Whether training has ended."""

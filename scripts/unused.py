@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PUBLIC = ROOT / "regard" / "api"
 CALLED_BY_LIBRARIES = {"_repr_html_", "forward", "backward", "step", "log_message", "emit", "format_help", "main"}
+CALLED_BY_LIBRARIES |= {"do_GET", "handle_error"}  # of http.server
 CALLED_BY_LIBRARIES |= {"readable", "visit_Attribute"}  # of a file object, of ast.NodeTransformer
 REGISTERED = {"command", "callback", "register", "model_validator", "field_validator", "overload"}
 

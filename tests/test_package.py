@@ -66,6 +66,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "GenerationOptions": lambda: regard.GenerationOptions(top_k=3),
         "GreedySearch": lambda: regard.GreedySearch(),
         "HeadTable": lambda: regard.HeadTable.as_table,
+        "LiveServer": lambda: regard.LiveServer.wait_for_end,
         "ComparedTexts": lambda: regard.ComparedTexts("a dog", "a cat", 0.5),
         "DecisionInspection": lambda: regard.DecisionInspection.write,
         "LabRun": lambda: regard.LabRun.sentence,
@@ -158,6 +159,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "tune": lambda: regard.tune(
             "pairs.tsv", over={"model.dropout": [0.1, 0.2]}, each={"steps": 1}, settings=SMALL, out=out / "study"
         ),
+        "watch": lambda: regard.watch("runs/mine"),
         "write_report": lambda: regard.write_report("runs/mine"),
     }
 

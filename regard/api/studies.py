@@ -211,9 +211,10 @@ def summarize_study(worker: StudyWorker) -> StudyResult:
 def write_report(
     folder: AnyPath, *, all_tests: bool = False, pads_counted: bool = False, storage: str | None = None
 ) -> Path:
-    """Write the page of a study, and return its path; of a run, the path of the report that training wrote.
+    """Write the page of a study or of a finished run again, and return its path.
 
-    `all_tests` shows the test scores of every trial, `pads_counted` accuracy and loss as if padding counted.
+    Of a run that is not finished, or whose data is no longer there, the page stays as it is. Of a study, `all_tests`
+    shows the test scores of every trial, `pads_counted` accuracy and loss as if padding counted.
     """
     return open_report(Path(folder), all_tests, pads_counted, storage)
 

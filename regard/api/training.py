@@ -2,10 +2,12 @@
 
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard import config as configs
 from regard.api.arguments import AnyPath, Files, list_files, optional_path, to_paths
@@ -17,6 +19,9 @@ from regard.jobs.demo import FULL_PRESET, QUICK_PRESET, DemoResult, run_demo
 from regard.jobs.tasks.registry import COLUMN_OPTIONS, COLUMN_SETTINGS, complete_task
 from regard.jobs.train import fit
 from regard.jobs.train.events import Alarm, Note, TrainingEvent, TrainingInterrupted
+
+if TYPE_CHECKING:
+    from regard.jobs.live.server import LiveServer
 
 
 def train(
@@ -73,7 +78,7 @@ def train(
             should_stop=should_stop,
         )
         last = _show(events) if progress else _exhaust(events)
-    folder = Path(resume) if resume is not None else _output_folder(out, to_paths(files))
+    folder = Path(resume) if resume is not None else output_folder(out, to_paths(files))
     if isinstance(last, TrainingInterrupted):
         raise should_stop.exception(f"saved at step {last.step:,}; continue with regard.train(resume={str(folder)!r})")
     if should_stop.requested:  # while the finished model was scored
@@ -136,7 +141,46 @@ def training_events(
         )
     paths = to_paths(files)
     config = build_config(paths, values)
-    return fit.train_run(_output_folder(out, paths), config, overwrite, should_stop, optional_path(init_from))
+    return fit.train_run(output_folder(out, paths), config, overwrite, should_stop, optional_path(init_from))
+
+
+def watch(run: AnyPath, *, port: int = 0) -> AbstractContextManager["LiveServer"]:
+    """Serve the page of a training that goes on in another process, or has ended, on 127.0.0.1 alone.
+
+        with regard.watch("runs/mine") as server:
+            print(server.address)
+            server.wait_for_end()
+
+    The page shows curves, predictions for the same examples, attention, and the time that is left. A free `port` is
+    chosen unless it is given. The server ends with the block; the training does not.
+    """
+    from regard.jobs.live.server import serve  # with the page, which training does not need
+    from regard.jobs.live.snapshot import LiveRun
+
+    open_run(run)
+    return serve(LiveRun(Path(run)), port)
+
+
+@contextmanager
+def watched(folder: Path, port: int = 0) -> Iterator["LiveServer"]:
+    """Serve the page of a training that is run inside the block, until a page that is open has its last state."""
+    from regard.jobs.live.server import serve
+    from regard.jobs.live.snapshot import LiveRun
+
+    training = threading.Event()
+    training.set()
+    with serve(LiveRun(folder, training.is_set), port) as server:
+        try:
+            yield server
+        finally:
+            training.clear()
+            server.wait_for_last_state()
+
+
+def output_folder(out: AnyPath | None, files: Sequence[Path]) -> Path:
+    """The run folder of a training without `out`: named after its first file."""
+    name = files[0].name.partition(".")[0] if files else "model"
+    return Path(out) if out is not None else Path("runs") / name
 
 
 def demo(
@@ -178,11 +222,6 @@ def build_config(files: Sequence[Path], values: Mapping[str, Any]) -> Config:
     if pairs:
         values = {"data.train": [str(file) for file in pairs], **values}
     return complete_task(configs.with_values(config, values))
-
-
-def _output_folder(out: AnyPath | None, files: Sequence[Path]) -> Path:
-    name = files[0].name.partition(".")[0] if files else "model"
-    return Path(out) if out is not None else Path("runs") / name
 
 
 def _show(events: Iterator[object]) -> object:

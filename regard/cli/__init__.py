@@ -42,6 +42,7 @@ from regard.cli import (
     train,
     translate,
     tune,
+    watch,
 )
 from regard.cli.signals import exit_on_signals
 from regard.cli.streams import check_stdout, replace_closed_streams
@@ -53,7 +54,7 @@ from regard.display.stages import show_stages
 from regard.errors import RegardError
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Train": (demo.demo, train.train, estimate.estimate),
+    "Train": (demo.demo, train.train, watch.watch, estimate.estimate),
     "Use": (
         translate.translate,
         classify.classify,

@@ -1,6 +1,7 @@
 """regard train"""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,10 @@ from regard.cli.options import (
     TEXT_PAIR,
     TRAINING,
     argument,
+    flag,
     option,
 )
+from regard.cli.watch import PORT
 
 TRAINING_FILES = argument(
     "FILES",
@@ -38,6 +41,7 @@ FROM = option(MODEL, "RUN", "Initialize from the tokenizer and weights of this r
 LEARNING_RATE = option(TRAINING, "NUMBER", "Peak learning rate; chosen by the size of the model if unset.")
 BATCH_TOKENS = option(TRAINING, "NUMBER", "Tokens of a batch, padding included.")
 SEED = option(TRAINING, "NUMBER", "Random seed; the same seed on the same machine gives the same result.")
+WATCH = flag(OUTPUT, "Show the training in the browser as it goes on; prints the address of the page.", "--watch")
 TRACK = option(OUTPUT, "NAME", "Record the training curves; tensorboard writes event files into the run folder.")
 
 
@@ -63,6 +67,8 @@ def train(
     out: Path | None = option(OUTPUT, "FOLDER", "Run folder to create; runs/<name of the first file> if unset."),
     overwrite: bool = OVERWRITE,
     track: list[str] | None = TRACK,
+    watch: bool = WATCH,
+    port: int | None = PORT,
     threads: int | None = option(ADVANCED, "NUMBER", "CPU threads; OMP_NUM_THREADS, or the fastest number, if unset."),
 ) -> None:
     """Train a translator, a classifier, a tagger, a language model or an encoder on your own text.
@@ -74,12 +80,12 @@ def train(
       regard train train.en train.fr --dev dev.en dev.fr --out runs/mine --minutes 30
       regard train reviews.csv --text review --label rating --steps 2000 --set model.dropout=0.2
       regard train new.tsv --from runs/mine --out runs/fine-tuned
-      regard train --resume runs/mine --minutes 60
+      regard train --resume runs/mine --minutes 60 --watch
 
     Read more: docs/results/recipes.md, `regard settings` and `regard estimate --help`.
     """
     from regard.api.terminal import interruptible
-    from regard.api.training import merge_values, training_events
+    from regard.api.training import merge_values, output_folder, training_events
     from regard.config import parse_assignments
     from regard.display.training import show_progress
     from regard.jobs.train.events import TrainingInterrupted
@@ -93,9 +99,23 @@ def train(
     with interruptible() as should_stop, _naming_run(resume or out):
         settings = merge_values(options, parse_assignments(set_ or ()))
         events = training_events(*files or (), **data, **folders, settings=settings, should_stop=should_stop)
-        last = show_progress(events)
+        with _watching(resume or output_folder(out, files or ()), port or 0) if watch else contextlib.nullcontext():
+            last = show_progress(events)
     if isinstance(last, TrainingInterrupted) or should_stop.requested:
         raise should_stop.exception()  # so that `regard train … && regard evaluate …` stops here too
+
+
+@contextlib.contextmanager
+def _watching(folder: Path, port: int) -> Iterator[None]:
+    """Serve the page of the training inside the block, and print its address."""
+    from regard.api.training import watched
+
+    if os.environ.get("RANK", "0") != "0":  # of several processes (torchrun), the main one writes what is shown
+        yield
+        return
+    with watched(folder, port) as server:
+        typer.echo(f"watch it at {server.address}", err=True)
+        yield
 
 
 @contextlib.contextmanager

@@ -10,7 +10,11 @@ from regard.evaluation import Evaluation, SentenceResult
 from regard.jobs.evaluate import tabulate_evaluation
 from regard.jobs.look.cross_attention import CrossAttentionMatrix, compute_cross_attention
 from regard.jobs.look.heads import find_trained_aligners
-from regard.jobs.tasks.reporting.curves import flatten_settings, time_of_training
+from regard.jobs.tasks.registry import task_of
+from regard.jobs.tasks.reporting.curves import time_of_training
+from regard.jobs.tasks.reporting.headline import Rival, ScoredSet, write_headline
+from regard.jobs.tasks.reporting.run_sections import RunRecord, join_sections
+from regard.jobs.train.epochs import count_epochs
 from regard.languages import split_words
 from regard.model.modules import count_parameters
 from regard.model.transformer import EncoderDecoder
@@ -19,6 +23,8 @@ from regard.report import (
     Chart,
     DefinitionList,
     Figure,
+    Headline,
+    PagePart,
     Paragraph,
     Section,
     Table,
@@ -58,12 +64,33 @@ def find_report(run: Run) -> Path:
     )
 
 
+def redraw_report(run: Run, device: str = "auto") -> Path:
+    """Draw the report of a finished run again, with the scores of all sets that it was evaluated on since.
+
+    What is stored of the scores is read; what is not is predicted again. The report of a run that is being trained, or
+    whose data is no longer there, stays as it is.
+    """
+    path = find_report(run)
+    if not (run.finished() and run.best.exists() and run.tokens_manifest.exists()):
+        return path
+    config = run.load_config()
+    task = task_of(config)
+    data = task.open_data(run, config)
+    set_name, corpus = ("dev", data.dev) if data.test is None else ("test", data.test)
+    predictor = task.load_predictor(run.folder, device)
+    evaluation = task.restore_evaluation(run, set_name)
+    if evaluation is None:
+        evaluation = task.evaluate(run, predictor, corpus.pairs(), set_name)
+    task.write_report(run, predictor, evaluation, set_name, count_epochs(run, log.read_steps(run.log)))
+    return path
+
+
 def write_report(
     run: Run, config: Config, translator: Translator, evaluation: Evaluation, set_name: str, epochs: float
 ) -> None:
     """Draw every chart into charts/, and all of them into one offline page; `epochs` is how long the run trained."""
-    records = list(log.read(run.log))
-    charts = draw_curves(records)
+    record = RunRecord(run, task_of(config), epochs)
+    charts = [*draw_curves(record.records), *record.learning_rate()]
     chrf_histogram = histogram(
         Table({"chrF2": [s.chrf for s in evaluation.sentences]}),
         "chrF2",
@@ -78,17 +105,16 @@ def write_report(
     attention_charts = [draw_mean_attention(matrix, trained_aligners) for matrix in shown]
     for chart in track([*charts, chrf_histogram, *attention_charts], "drawing charts"):
         chart.save(run.charts)
-    steps = [record for record in records if isinstance(record, Step)]
-    sections = [
-        Section(
-            "Scores",
-            [
-                Paragraph(describe_verdict(evaluation)),
-                TableView(tabulate_evaluation(evaluation)),
-                *_describe_test_set(set_name, evaluation),
-            ],
-        ),
-        Section("Training", [DefinitionList(_training_facts(steps, epochs, translator)), *map(Figure, charts)]),
+    scores = Section(
+        "Scores",
+        [
+            Paragraph(describe_verdict(evaluation)),
+            TableView(tabulate_evaluation(evaluation)),
+            *_describe_test_set(set_name, evaluation),
+            *record.other_sets(set_name),
+        ],
+    )
+    own = [
         Section(
             "Translations",
             [Paragraph(_FIRST_CAPTION), _translation_cards(evaluation.sentences[:SHOWN_SENTENCES], config)],
@@ -99,11 +125,21 @@ def write_report(
             [Figure(attention_chart, _ATTENTION_CAPTION) for attention_chart in attention_charts]
             or [Paragraph(_NO_ATTENTION if has_cross_attention else _NO_CROSS_ATTENTION)],
         ),
-        Section("Settings", [DefinitionList(flatten_settings(config))]),
     ]
-    title = f"{config.data.source or 'source'} → {config.data.target or 'target'}"
+    training: list[PagePart] = [DefinitionList(_training_facts(record.steps, epochs, translator)), *map(Figure, charts)]
+    sections = join_sections(record, scores, own, training)
+    title = f"{config.data.source or 'source'} → {config.data.target or 'target'}: {run.folder.name}"
+    headline = build_headline(record, evaluation, set_name)
     with stage("writing the report"):
-        write_page(run.report, render_page(f"{title}: {run.folder.name}", f"Scored on {set_name}", sections))
+        write_page(run.report, render_page(title, f"Scored on {set_name}", sections, headline=headline))
+
+
+def build_headline(record: RunRecord, evaluation: Evaluation, set_name: str) -> Headline:
+    """BLEU beside that of the source itself as its translation, or why nothing was learned."""
+    rival = Rival("copying the source", evaluation.baselines.copied_source)
+    scored_set = ScoredSet(set_name, len(evaluation.sentences))
+    outcome = record.judge(evaluation)
+    return write_headline(record.task.report_words, evaluation.scores["bleu"], scored_set, rival, outcome)
 
 
 _NO_ATTENTION = "No sentence contains a word."
@@ -195,18 +231,18 @@ def _show_extremes(sentences: list[SentenceResult], config: Config, chrf_histogr
     return [
         Figure(chrf_histogram),
         Paragraph(f"The {EXTREME_SENTENCES} worst by chrF2."),
-        _translation_cards(sorted_sentences[:EXTREME_SENTENCES], config),
+        _translation_cards(sorted_sentences[:EXTREME_SENTENCES], config, legend=False),
         Paragraph(f"The {EXTREME_SENTENCES} best."),
-        _translation_cards(sorted_sentences[-EXTREME_SENTENCES:][::-1], config),
+        _translation_cards(sorted_sentences[-EXTREME_SENTENCES:][::-1], config, legend=False),
     ]
 
 
-def _translation_cards(sentences: list[SentenceResult], config: Config) -> TranslationCards:
+def _translation_cards(sentences: list[SentenceResult], config: Config, legend: bool = True) -> TranslationCards:
     cards = [
         TranslationCard(s.source, s.translation, s.reference, f"chrF2 {s.chrf:.1f}, sentence BLEU {s.bleu:.1f}")
         for s in sentences
     ]
-    return TranslationCards(cards, config.data.source, config.data.target)
+    return TranslationCards(cards, config.data.source, config.data.target, marked=True, legend=legend)
 
 
 def _select_attention(translator: Translator, sentences: list[SentenceResult]) -> list[CrossAttentionMatrix]:

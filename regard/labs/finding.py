@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from regard.labs.effects import Effect, MeasuredClaim
 from regard.labs.verdict import Verdict, combine_verdicts
-from regard.report.page import PagePart, Paragraph, TableView, render_fragment
+from regard.report.page import PagePart, Paragraph, render_fragment
 from regard.report.table import Table
+from regard.report.table_view import TableView
 
 PHRASES = {
     Verdict.HOLDS: "{name} is {measured}, {claimed} as claimed",

@@ -7,6 +7,7 @@ a terminal (`format_alignment`). This package knows colors and HTML but no model
 makes no network requests, and the same input gives the same bytes.
 """
 
+from regard.report.cards import TranslationCard, TranslationCards
 from regard.report.chart import Chart
 from regard.report.charts.curves import ValueAxis, bar_chart, histogram, line_chart
 from regard.report.charts.heads import format_shares, head_heatmap, to_csv
@@ -20,17 +21,19 @@ from regard.report.look.page import LookPage, render_look_page
 from regard.report.page import (
     DefinitionList,
     Figure,
+    Folded,
+    Headline,
+    ItemList,
     PagePart,
     Paragraph,
     Section,
-    TableView,
-    TranslationCard,
-    TranslationCards,
+    Switch,
     render_fragment,
     render_page,
     write_page,
 )
 from regard.report.table import Table, Value
+from regard.report.table_view import TableView
 from regard.report.terminal import format_alignment
 
 __all__ = [
@@ -38,12 +41,16 @@ __all__ = [
     "ColoredWords",
     "DefinitionList",
     "Figure",
+    "Folded",
+    "Headline",
+    "ItemList",
     "LookPage",
     "MatrixPanel",
     "PagePart",
     "Paragraph",
     "Section",
     "Sweep",
+    "Switch",
     "Table",
     "TableView",
     "TranslationCard",

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 from regard.atomic import atomic_write, write_text
 from regard.errors import RegardError
+from regard.report.readout import ReadoutPoint, add_readouts, take_readouts
 from regard.report.table import Value
 from regard.report.text import replace_forbidden, slugify
 from regard.report.theme import CONFIG
@@ -53,26 +54,31 @@ class Chart:
 
     def to_svg(self) -> str:
         """The chart as an SVG element that can share a page with others."""
-        return self._svg
+        return self._drawing[0]
+
+    def read_out(self) -> list[ReadoutPoint]:
+        """Every value that is drawn, at its place in the SVG element, in words."""
+        return self._drawing[1]
 
     @cached_property
-    def _svg(self) -> str:
+    def _drawing(self) -> tuple[str, list[ReadoutPoint]]:
         """Drawn once for its file, its PNG and its page: drawing takes most of the time of a report."""
         # Imported late, here and wherever charts are built: a page of tables or a terminal view needs no renderer.
         import vl_convert
 
         try:
-            svg_text = vl_convert.vegalite_to_svg(_clean_spec(self.spec), allowed_base_urls=[])
+            svg_text = vl_convert.vegalite_to_svg(_clean_spec(add_readouts(self.spec)), allowed_base_urls=[])
         except ValueError as error:
             raise RegardError(f"chart {self.name!r} could not be drawn: {error}") from error
         root = ElementTree.fromstring(svg_text)
         for element in root.iter():  # otherwise the writer would add a prefix, which HTML does not understand
             element.tag = element.tag.removeprefix(f"{{{SVG_NAMESPACE}}}")
+        points = take_readouts(root)
         root.set("xmlns", SVG_NAMESPACE)
         _rename_ids(root, self._id_prefix())
         root.set("role", "img")
         root.set("aria-label", replace_forbidden(self.title))
-        return ElementTree.tostring(root, encoding="unicode")
+        return ElementTree.tostring(root, encoding="unicode"), points
 
     def to_png(self, scale: float = 2) -> bytes:
         import vl_convert

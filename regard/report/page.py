@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from regard.atomic import write_text
 from regard.report.chart import Chart
-from regard.report.table import Table, Value
-from regard.report.text import escape_html, format_column
+from regard.report.look.bundle import bundle_script, csp_hash, static_resource
+from regard.report.readout import format_readouts
+from regard.report.table import Value
+from regard.report.text import escape_html, format_column, slugify
+from regard.report.theme import dark_style
 
 # A second safeguard besides inlining everything: even if a link slipped in, the browser would not load it.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {script}; base-uri 'none'; "
+    "form-action 'none'"
 )
-NUMBER = re.compile(r"[<+−-]? ?[\d,]+\.\d+( ± [\d.]+)?%?|\d+%|not tested")
-"""A number that is written out, where each row has its own decimal places, or what stands in its place."""
-MAX_NAME_LENGTH = 32  # characters of a name without blanks, such as a label
-MAX_NOWRAP_LENGTH = 17  # characters of a text that is never wrapped: a number and its interval, a name
+Verdict = Literal["good", "bad", "open"]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The sentence that a page begins with: what its reader came for."""
+
+    text: str
+    verdict: Verdict = "open"
+    """Whether it is good news; open where that is not for the page to say."""
+
+    def html(self) -> str:
+        sign = {"good": "✓ ", "bad": "✗ ", "open": ""}[self.verdict]
+        mark = f'<span aria-hidden="true">{sign}</span>' if sign else ""
+        return f'<p class="headline {self.verdict}" dir="auto">{mark}{escape_html(self.text)}</p>'
 
 
 class PagePart(Protocol):
@@ -50,43 +64,63 @@ class Figure:
 
     def html(self) -> str:
         caption = f"<figcaption>{escape_html(self.caption)}</figcaption>" if self.caption else ""
+        svg, readout = self.chart.to_svg(), escape_html(format_readouts(self.chart.read_out()))
         return (
-            f'<figure><div class="plot" tabindex="0" role="group" aria-label="{escape_html(self.chart.title)}">'
-            f"{self.chart.to_svg()}</div>{caption}</figure>"
+            f'<figure><div class="plot" tabindex="0" role="group" aria-label="{escape_html(self.chart.title)}" '
+            f'data-readout="{readout}">{svg}</div>{caption}</figure>'
         )
 
 
 @dataclass(frozen=True)
-class TableView:
-    """A table: numbers are right-aligned at their decimal points, text is left-aligned."""
+class ItemList:
+    """Sentences below each other."""
 
-    table: Table
-    caption: str = ""
-    headings: Mapping[str, str] = field(default_factory=dict)
-    """Headings of columns, if they differ from the names."""
+    items: Sequence[str]
+    kind: str = ""
+    """What they are, for their style: alarms."""
 
     def html(self) -> str:
-        names = list(self.table.columns)
-        numeric = {name: _is_numeric(self.table[name]) for name in names}
-        head = "".join(
-            f'<th scope="col"{_cell_attributes(numeric[name])}>{escape_html(self.headings.get(name, name))}</th>'
-            for name in names
+        items = "".join(f'<li dir="auto">{escape_html(item)}</li>' for item in self.items)
+        return f'<ul class="items {self.kind}">{items}</ul>' if self.kind else f'<ul class="items">{items}</ul>'
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Parts that are shown on request."""
+
+    title: str
+    parts: Sequence[PagePart]
+
+    def html(self) -> str:
+        body = "\n".join(part.html() for part in self.parts)
+        return f"<details><summary>{escape_html(self.title)}</summary>\n{body}\n</details>"
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Variants of the same parts, of which one is shown; without JavaScript, the first."""
+
+    name: str
+    """Of the switch, which no other of the page has."""
+    label: str
+    variants: Mapping[str, Sequence[PagePart]]
+
+    def html(self) -> str:
+        names, slug = list(self.variants), slugify(self.name)
+        choices = "".join(
+            f'<label><input type="radio" name="{slug}" value="{n}"{" checked" if n == 0 else ""}> '
+            f"{escape_html(name)}</label>"
+            for n, name in enumerate(names)
         )
-        texts = [format_column(self.table[name]) for name in names]
-        short = {name: all(_stays_whole(text) for text in column) for name, column in zip(names, texts, strict=True)}
-        cell_attributes = {name: _cell_attributes(numeric[name], short[name]) for name in names}
-        body = "\n".join(
-            "<tr>"
-            + "".join(
-                f"<td{cell_attributes[name]}>{escape_html(text)}</td>" for name, text in zip(names, row, strict=True)
-            )
-            + "</tr>"
-            for row in zip(*texts, strict=True)
+        shown = "\n".join(
+            f'<div class="variant" data-value="{n}"{"" if n == 0 else " hidden"}>'
+            + "\n".join(part.html() for part in self.variants[name])
+            + "</div>"
+            for n, name in enumerate(names)
         )
-        caption = f"<caption>{escape_html(self.caption)}</caption>" if self.caption else ""
         return (
-            f'<div class="scroll" tabindex="0" role="group" aria-label="{escape_html(self.caption or "table")}">'
-            f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+            f'<div class="switch"><fieldset class="choices" hidden><legend>{escape_html(self.label)}</legend>'
+            f"{choices}</fieldset>\n{shown}</div>"
         )
 
 
@@ -106,41 +140,6 @@ class DefinitionList:
 
 
 @dataclass(frozen=True)
-class TranslationCard:
-    """A sentence, its translation by the model, and its reference."""
-
-    source: str
-    translation: str
-    reference: str = ""
-    score: str = ""
-    """The score with its metric ("chrF 61.2")."""
-
-
-@dataclass(frozen=True)
-class TranslationCards:
-    """A card for each translation; the languages, if known, become lang attributes."""
-
-    items: Sequence[TranslationCard]
-    source_language: str = ""
-    target_language: str = ""
-
-    def html(self) -> str:
-        return f'<ol class="cards">{"".join(self._card(item) for item in self.items)}</ol>'
-
-    def _card(self, item: TranslationCard) -> str:
-        score = f'<p class="score">{escape_html(item.score)}</p>' if item.score else ""
-        lines = [("source", item.source, self.source_language)]
-        lines += [("reference", item.reference, self.target_language)] if item.reference else []
-        lines += [("translation", item.translation, self.target_language)]
-        body = "".join(
-            f'<div class="{kind}"><dt>{kind}</dt>'
-            f'<dd dir="auto"{_language_attribute(code)}>{escape_html(text)}</dd></div>'
-            for kind, text, code in lines
-        )
-        return f"<li>{score}<dl>{body}</dl></li>"
-
-
-@dataclass(frozen=True)
 class Section:
     """A heading and the parts below it."""
 
@@ -155,8 +154,16 @@ class Section:
         )
 
 
-def render_page(title: str, subtitle: str, sections: Sequence[Section], *, language: str = "en") -> str:
-    """A complete HTML document: style and charts are inlined, requests are forbidden."""
+def render_page(
+    title: str,
+    subtitle: str,
+    sections: Sequence[Section],
+    *,
+    headline: Headline | None = None,
+    language: str = "en",
+) -> str:
+    """A complete HTML document: style, script and charts are inlined, requests are forbidden."""
+    script = bundle_script(static_resource("page"), "main")
     anchors = {f"section-{number}": section for number, section in enumerate(sections, start=1)}
     contents = "".join(f'<li><a href="#{name}">{escape_html(part.title)}</a></li>' for name, part in anchors.items())
     menu = f'<nav aria-label="Contents"><ol>{contents}</ol></nav>' if len(anchors) > 1 else ""
@@ -165,7 +172,7 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section], *, langu
 <html lang="{escape_html(language)}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY.format(script=csp_hash(script))}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{escape_html(title)}</title>
@@ -176,11 +183,13 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section], *, langu
 <header>
 <h1>{escape_html(title)}</h1>
 {f'<p class="subtitle">{escape_html(subtitle)}</p>' if subtitle else ""}
+{headline.html() if headline else ""}
 {menu}
 </header>
 <main>
 {body}
 </main>
+<script>{script}</script>
 </body>
 </html>
 """
@@ -204,27 +213,10 @@ def write_page(path: Path, html: str) -> None:
 
 
 def read_stylesheet() -> str:
-    """The stylesheet of the page, a file of this package."""
-    return (files("regard.report") / "static" / "page.css").read_text(encoding="utf-8")
-
-
-def _stays_whole(text: str) -> bool:
-    """Whether a text has a line of its own: a short one, and a name that could only be broken in the middle."""
-    return len(text) <= (MAX_NOWRAP_LENGTH if " " in text else MAX_NAME_LENGTH)
-
-
-def _is_numeric(values: Sequence[Value]) -> bool:
-    return all(NUMBER.fullmatch(value) is not None for value in values if isinstance(value, str))
-
-
-def _cell_attributes(numeric: bool, short: bool = False) -> str:
-    return ' class="number"' if numeric else ' dir="auto" class="short"' if short else ' dir="auto"'
+    """The stylesheet of the page, a file of this package, and the colors of charts on a dark page."""
+    return (files("regard.report") / "static" / "page.css").read_text(encoding="utf-8") + dark_style()
 
 
 def _row_attributes(text: str) -> str:
     """A value that is too long for its column gets a row of its own."""
     return ' class="long"' if len(text) > 22 else ""
-
-
-def _language_attribute(code: str) -> str:
-    return f' lang="{escape_html(code)}"' if code else ""

@@ -74,7 +74,8 @@ class Table:
         return Table({name: self[name] for name in names})
 
     def _repr_html_(self) -> str:
-        from regard.report.page import TableView, render_fragment  # which draws tables, and so imports this module
+        from regard.report.page import render_fragment  # which draws tables, and so imports this module
+        from regard.report.table_view import TableView
 
         return render_fragment([TableView(self)])
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +15,10 @@ from regard.files import MAX_LINE_BYTES, LineTooLongError, check_shape, iter_lin
 from regard.training.loop import Step
 from regard.training.validate import Validation
 
+FLUSH_SECONDS = 1.0
+"""After which what is buffered is written, for those who watch."""
+MAX_READ_BYTES = 64 * 2**20
+"""Of a growing file at once; the rest is read the next time."""
 MAX_CURVE_POINTS = 240
 """Of the curve of a training: more cannot be distinguished on a page."""
 
@@ -28,6 +33,7 @@ class Log:
         with path.open("r+b") as file:
             file.truncate(_complete_lines_size(file, keep_bytes))
         self._file = path.open("a", encoding="utf-8", newline="\n")
+        self._flushed_at = time.monotonic()
 
     @property
     def size_bytes(self) -> int:
@@ -38,12 +44,16 @@ class Log:
         if step.muon_learning_rate is None:
             del fields["muon_learning_rate"]
         self._write({"kind": "step", **fields})
+        if time.monotonic() - self._flushed_at > FLUSH_SECONDS:
+            self.flush()
 
     def write_validation(self, validation: Validation) -> None:
         self._write({"kind": "validation", **asdict(validation)})
+        self.flush()
 
     def flush(self) -> None:
         self._file.flush()
+        self._flushed_at = time.monotonic()
 
     def close(self) -> None:
         self._file.close()
@@ -57,6 +67,7 @@ class NullLog(Log):
 
     def __init__(self) -> None:
         """No file."""
+        self._flushed_at = time.monotonic()
 
     @property
     def size_bytes(self) -> int:
@@ -79,6 +90,31 @@ def read(path: Path) -> Iterator[Step | Validation]:
             yield _PARSERS[record.pop("kind")](record)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise RunError(f"{path}: a line is neither a step nor a validation ({error}): {record!a:.200}") from None
+
+
+def read_from(path: Path, offset: int) -> tuple[list[Step | Validation], int]:
+    """The steps and validations after `offset` bytes, and where the last complete line ends.
+
+    Of a log that is being written: a line that is no record is skipped.
+    """
+    lines, end = read_lines_from(path, offset)
+    records: list[Step | Validation] = []
+    for line in lines:
+        with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
+            records.append(_PARSERS[line.pop("kind")](line))
+    return records, end
+
+
+def read_lines_from(path: Path, offset: int) -> tuple[list[Any], int]:
+    """The objects of the complete lines of a JSON Lines file after `offset` bytes, and where the last one ends."""
+    with open_regular(path) as file:
+        file.seek(offset)
+        complete, newline, _ = file.read(MAX_READ_BYTES).rpartition(b"\n")
+    lines: list[Any] = []
+    for line in complete.split(b"\n"):
+        with contextlib.suppress(ValueError):
+            lines.append(parse_json(line, finite=False))
+    return lines, offset + len(complete) + len(newline)
 
 
 def read_steps(path: Path) -> list[Step]:

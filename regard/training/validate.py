@@ -1,7 +1,7 @@
 """Validation on the dev set: loss and accuracy, the score of predictions, and two signs of collapse."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +14,8 @@ from regard.progress import track
 from regard.tasks.loss import LossModule
 
 SHUFFLED_BATCHES = 4
+NUM_SAMPLES, MAX_SAMPLE = 5, 300
+"""Examples whose predictions are shown while a model is trained, and characters of each of their texts."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,21 @@ class Validation:
         return -self.score.value
 
 
+@dataclass(frozen=True)
+class PredictedSample:
+    """A dev example and what was predicted for it, as texts that people read."""
+
+    input: str
+    prediction: str
+    reference: str = ""
+
+    @classmethod
+    def of(cls, input: str, prediction: str, reference: str = "") -> "PredictedSample":
+        """The texts, cut where they are long."""
+        texts = (input, prediction, reference)
+        return cls(*(text if len(text) <= MAX_SAMPLE else f"{text[: MAX_SAMPLE - 1]}…" for text in texts))
+
+
 class DevPredictions(NamedTuple):
     """What predictions for the dev set tell."""
 
@@ -45,6 +62,8 @@ class DevPredictions(NamedTuple):
     distinct_ratio: float | None = None
     """Distinct predictions per distinct input; None where that says nothing."""
     num_predictions: int = 0
+    samples: Sequence[PredictedSample] = ()
+    """Of the first examples, always the same ones."""
 
 
 class DevPredictor(Protocol):
@@ -63,6 +82,10 @@ class Validator:
     predict_dev: DevPredictor
 
     def validate(self, step: int) -> Validation:
+        return self.validate_with_samples(step)[0]
+
+    def validate_with_samples(self, step: int) -> tuple[Validation, Sequence[PredictedSample]]:
+        """The results, and the predictions for the first examples."""
         start = time.perf_counter()
         batches = list(self.dev_batches())
         loss, accuracy = self._evaluate_batches(batches)
@@ -70,7 +93,7 @@ class Validator:
         predictions = self.predict_dev()
         prediction_seconds, num_predictions = time.perf_counter() - prediction_start, predictions.num_predictions
         shuffled_input_loss = self._shuffled_input_loss(batches, loss)
-        return Validation(
+        validation = Validation(
             step,
             loss,
             accuracy,
@@ -80,6 +103,7 @@ class Validator:
             predictions.distinct_ratio,
             prediction_seconds / num_predictions if num_predictions else 0.0,
         )
+        return validation, predictions.samples
 
     def _evaluate_batches(self, batches: Iterable[Any]) -> tuple[float, float]:
         """Loss and accuracy; with teacher forcing where a target follows others."""

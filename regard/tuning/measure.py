@@ -13,12 +13,12 @@ from regard.config import Config
 from regard.errors import RunError
 from regard.evaluation import METRICS
 from regard.jobs.tasks.registry import task_of
-from regard.jobs.tasks.task import Task, TaskEvaluation
-from regard.jobs.train.epochs import count_epoch_batches
+from regard.jobs.tasks.reporting.diagnosis import diagnose_collapse, find_best_validation, had_steps_to_learn
+from regard.jobs.tasks.task import TaskEvaluation
+from regard.jobs.train.epochs import count_epochs
 from regard.metrics import Score
 from regard.run import Run
-from regard.training import alarms, log
-from regard.training.loop import Step
+from regard.training import log
 from regard.training.validate import Validation
 
 COLLAPSED, UNDERTRAINED = "collapsed", "not trained long enough"
@@ -165,7 +165,7 @@ def summarize_run(run: Run, evaluation: TaskEvaluation | None, unigram: float | 
     loss = evaluation.loss if evaluation else None
     pads_counted = getattr(evaluation, "pads_counted", None)  # of translations alone
     decoding_times = [one.seconds_per_prediction for one in validations if one.seconds_per_prediction]
-    epochs = _count_epochs(steps, count_epoch_batches(run, steps))
+    epochs = count_epochs(run, steps)
     return RunSummary(
         parameters=count_parameters(run),
         steps=len(steps),
@@ -178,7 +178,7 @@ def summarize_run(run: Run, evaluation: TaskEvaluation | None, unigram: float | 
         scores=_collect_scores(evaluation, validation),
         pads_counted=asdict(pads_counted) if pads_counted else None,
         collapse_reason=diagnose_collapse(task, validation, unigram, evaluation),
-        had_steps_to_learn=_had_steps_to_learn(run, len(steps), epochs, validations),
+        had_steps_to_learn=had_steps_to_learn(run, len(steps), epochs, validations),
         decoding_seconds=median(decoding_times) if decoding_times else None,
     )
 
@@ -198,53 +198,6 @@ def _to_table(score: Score) -> dict[str, Any]:
     return {"name": score.name, **score.as_dict()}
 
 
-def find_best_validation(run: Run, validations: Sequence[Validation]) -> Validation | None:
-    """The validation of the best weights, which translate; the last one may be of weights that are not used.
-
-    The log has no validation of averaged weights. Then the best validation stands in, although the average is better.
-    """
-    best = run.read_best() if run.best.exists() else None
-    same_step = [one for one in validations if best and one.step == best.step]
-    if best and same_step and best.weights != run.average_weights.name:
-        return same_step[-1]
-    metric = best.metric if best and all(one.score for one in validations) else "loss"
-    return min(validations, key=lambda one: one.cost(metric), default=None)
-
-
-def _had_steps_to_learn(run: Run, steps: int, epochs: float, validations: Sequence[Validation]) -> bool:
-    """Whether a run was long enough to learn, or dev had stopped improving before its end."""
-    train = (run.load_config() if run.config.exists() else Config()).train
-    costs = [one.loss if one.score is None else one.cost(train.metric) for one in validations]
-    since_best = len(costs) - 1 - costs.index(min(costs)) if costs else 0
-    return (0 < train.patience <= since_best) or alarms.had_steps_to_learn(steps, epochs, train.warmup)
-
-
-def diagnose_collapse(
-    task: Task, validation: Validation | None, unigram: float | None, evaluation: TaskEvaluation | None
-) -> str:
-    """Why a model does not work, with numbers; empty if it works."""
-    if validation is None:
-        return ""
-    words, predictions = task.alarm_words, task.prediction_words
-    failure = task.describe_failure(evaluation) if evaluation else None
-    reasons = []
-    if unigram is not None:
-        history = alarms.TrainingHistory([validation], [0.0], unigram, warmed_up=True)
-        if failure != "" and alarms.check_unigram_loss(history):  # a model that is right, but too sure, works
-            reasons.append(
-                f"its dev loss of {validation.loss:.2f} is no better than the {unigram:.2f} of {words.unigram}"
-            )
-        shuffled_loss = validation.shuffled_input_loss
-        if shuffled_loss is not None and shuffled_loss - validation.loss <= 0.02 * validation.loss:
-            reasons.append(f"it {words.ignores} its dev loss is {shuffled_loss:.2f} instead of {validation.loss:.2f}")
-        if alarms.check_repetition(history):
-            reasons.append(
-                f"only {validation.distinct_ratio or 0:.0%} of its {predictions.answers} of different dev "
-                f"{predictions.input}s are distinct"
-            )
-    return "; ".join(reasons) or failure or ""
-
-
 def count_parameters(run: Run) -> int:
     """The number of parameters of a run, read from the header of its weights file."""
     from regard.model.weights import read_shapes
@@ -253,9 +206,3 @@ def count_parameters(run: Run) -> int:
         raise RunError(f"{run.folder}: has no weights")
     path = run.best_weights() if run.best.exists() else run.weights(run.saved_steps()[-1])
     return sum(map(math.prod, read_shapes(path).values()))
-
-
-def _count_epochs(steps: Sequence[Step], epoch_batches: int) -> float:
-    """Epochs with a fraction."""
-    position = steps[-1].data_position
-    return float(position.epoch + position.batch / epoch_batches)

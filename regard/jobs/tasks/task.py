@@ -11,7 +11,8 @@ from regard.config import Config
 from regard.data.batch import Batches
 from regard.data.store import Corpus
 from regard.formats import Pair
-from regard.jobs.tasks.task_metric import PredictionWords, TaskMetric
+from regard.jobs.live.previews import AttentionExample
+from regard.jobs.tasks.task_metric import PredictionWords, ReportWords, TaskMetric
 from regard.jobs.train.head_history import NullHeadRecorder
 from regard.metrics import Score
 from regard.metrics.labels.statistics import CountedScore
@@ -102,6 +103,11 @@ class Task(Protocol):
         ...
 
     @property
+    def report_words(self) -> ReportWords:
+        """How a report says whether a model works."""
+        ...
+
+    @property
     def metrics(self) -> Mapping[str, TaskMetric]:
         """What the trials of a study can be ranked by; the first is the default."""
         ...
@@ -173,6 +179,10 @@ class Task(Protocol):
         """What measures attention heads in training (`train.head_stats_every`)."""
         ...
 
+    def find_attention_example(self, data: Any) -> AttentionExample | None:
+        """A dev example whose attention is shown while the model is trained; None where there is none of its length."""
+        ...
+
     def baseline_loss(self, config: Config, data: Any) -> float:
         """The dev loss of a model that knows only the frequency of each target."""
         ...
@@ -226,6 +236,10 @@ class Task(Protocol):
 
     def write_scores(self, run: Run, name: str, evaluation: Any, files: Sequence[str] = ()) -> None:
         """Write the scores of a set into the run; `files` are those that it was read from."""
+        ...
+
+    def restore_evaluation(self, run: Run, set_name: str) -> Any:
+        """The evaluation that `write_scores` has written; None where it must be computed again."""
         ...
 
     def write_report(self, run: Run, predictor: Any, evaluation: Any, set_name: str, epochs: float) -> None:

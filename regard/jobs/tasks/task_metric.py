@@ -58,4 +58,16 @@ class PredictionWords:
     """What comes out."""
 
 
+@dataclass(frozen=True)
+class ReportWords:
+    """How the report of a run says whether its model works."""
+
+    works: str
+    """What a model does that works, as the beginning of a sentence: Translates."""
+    ability: str
+    """What one that does not work has not learned, after `to`: translate."""
+    examples: str
+    """What its scores are computed on: sentences."""
+
+
 LOSS = TaskMetric("loss", higher_is_better=False, digits=3, validated_as="loss")

@@ -14,6 +14,7 @@ from regard.data.label_doctor import LABEL_KINDS
 from regard.errors import RunError
 from regard.formats import Pair
 from regard.hardware import available_memory
+from regard.jobs.live.previews import NullPreviews, PreviewRecorder, truncate_previews
 from regard.jobs.tasks.registry import task_of
 from regard.jobs.tasks.task import Task, TrainingData
 from regard.jobs.train.estimate import estimate_corpus, measure_throughput
@@ -81,6 +82,7 @@ def build_session(
         log=Log(run.log, state.log_bytes) if processes.is_main_process else NullLog(),
         tracker=_build_tracker(run, c, checkpoints, processes, state),
         head_recorder=_build_head_recorder(run, config, model, data, processes, state.step),
+        previews=_build_previews(run, config, model, data, processes, state.step),
         alarms=TrainingMonitor(task.baseline_loss(config, data), c.warmup, words=task.alarm_words),
         throughput=ThroughputMonitor(estimate.tokens_per_second, task.unit),
         rehearsal=_build_rehearsal(run, task, predictor, c, data),
@@ -172,6 +174,15 @@ def _build_head_recorder(
         return NullHeadRecorder()
     truncate_after(run.head_history, step)
     return task_of(config).build_head_recorder(run, config, model, data)
+
+
+def _build_previews(
+    run: Run, config: Config, model: nn.Module, data: TrainingData, processes: SingleProcess, step: int
+) -> NullPreviews:
+    if not processes.is_main_process:
+        return NullPreviews()
+    truncate_previews(run.previews, step, config.train.validate_every)
+    return PreviewRecorder(run, model, task_of(config).find_attention_example(data))
 
 
 def _build_rehearsal(run: Run, task: Task, predictor: object, c: TrainConfig, data: TrainingData) -> ScoringRehearsal:

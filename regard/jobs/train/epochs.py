@@ -7,6 +7,12 @@ from regard.run import Run
 from regard.training.loop import Step
 
 
+def count_epochs(run: Run, steps: Sequence[Step]) -> float:
+    """Epochs of a training, with a fraction."""
+    position = steps[-1].data_position
+    return float(position.epoch + position.batch / count_epoch_batches(run, steps))
+
+
 def count_epoch_batches(run: Run, steps: Sequence[Step]) -> int:
     """Batches of an epoch: as the data has them or, where a run has no data, as many as its longest epoch had.
 

@@ -10,6 +10,7 @@ from torch import nn
 from regard import run as runs
 from regard.config import Config
 from regard.files import resolve
+from regard.jobs.live.previews import NullPreviews
 from regard.jobs.tasks.task import Task, TrainingData
 from regard.jobs.train.events import (
     Alarm,
@@ -73,6 +74,7 @@ class TrainingSession:
     log: Log
     tracker: NullTracker
     head_recorder: NullHeadRecorder
+    previews: NullPreviews
     alarms: TrainingMonitor
     throughput: ThroughputMonitor
     rehearsal: ScoringRehearsal
@@ -231,7 +233,8 @@ class TrainingSession:
 
     def _validate(self, step: int) -> Validation:
         with self.loop.ema.averaged_weights():
-            validation = self.validator.validate(step)
+            validation, samples = self.validator.validate_with_samples(step)
+            self.previews.record(step, samples)
         require_finite(step, validation.loss)  # after a step whose own loss was still finite
         self.log.write_validation(validation)
         self.tracker.write_validation(validation)

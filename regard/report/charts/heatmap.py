@@ -9,7 +9,7 @@ from regard.errors import RegardError
 from regard.report.chart import Chart, compose_chart, label_expression
 from regard.report.table import Table, Value, to_number
 from regard.report.text import MISSING, display_width, format_label
-from regard.report.theme import EMPTY_CELL_COLOR, SEQUENTIAL_COLORS, TEXT_COLOR
+from regard.report.theme import CELL_TEXT_COLOR, EMPTY_CELL_COLOR, SEQUENTIAL_COLORS, TEXT_COLOR
 
 if TYPE_CHECKING:
     import altair as alt
@@ -107,7 +107,7 @@ def _heatmap_layers(
         base.mark_rect(**cell).transform_filter("isValid(datum.weight)").encode(across, down, shade),
     ]
     if max(len(rows), len(columns)) <= MAX_ANNOTATED:
-        color = alt.condition("datum.dark == 1", alt.value("white"), alt.value(TEXT_COLOR))
+        color = alt.condition("datum.dark == 1", alt.value("white"), alt.value(CELL_TEXT_COLOR))
         layers.append(base.mark_text(fontSize=12).encode(across, down, text="text:N", color=color))
     return alt.layer(*layers).properties(width=wide, height=tall)
 

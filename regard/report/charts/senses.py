@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regard.report.chart import Chart, compose_chart
+from regard.report.chart import Chart, compose_chart, label_expression
 from regard.report.table import Table, Value
 from regard.report.theme import MUTED_COLOR, PALETTE
 
@@ -41,7 +41,7 @@ def layer_scatter(table: Table, *, title: str) -> Chart:
         )
         .properties(width=PANEL_SIZE, height=PANEL_SIZE)
     )
-    labels = alt.Header(labelExpr=f"{order!r}[datum.value]", labelFontSize=13, title=None)
+    labels = alt.Header(labelExpr=label_expression(order), labelFontSize=13, title=None)
     chart = (
         alt.layer(points, view=alt.ViewBackground(stroke=MUTED_COLOR, strokeOpacity=0.25))
         .properties(width=PANEL_SIZE, height=PANEL_SIZE)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
 from regard.report.chart import Chart, compose_chart, label_expression
+from regard.report.readout import join_readout
 from regard.report.table import Table, Value
-from regard.report.text import format_column
+from regard.report.text import format_column, format_label
 from regard.report.theme import HEIGHT, PALETTE, SEQUENTIAL_COLORS, TEXT_COLOR, WIDTH
 
 if TYPE_CHECKING:
@@ -129,7 +130,10 @@ def _slice_axis(column: Sequence[Value], name: str, scale_type: str | None) -> a
 
 
 def parallel_coordinates(sweep: Sweep, *, title: str, higher_is_better: bool) -> Chart:
-    """A line for each trial through its value of every setting to its score; darker is better, the best is orange."""
+    """A line for each trial through its value of every setting to its score; strong colors are better ones.
+
+    The best trial is orange.
+    """
     import altair as alt
 
     axes, num_ranked = [*sweep.settings, sweep.score], len(sweep.ranked)
@@ -149,6 +153,7 @@ def parallel_coordinates(sweep: Sweep, *, title: str, higher_is_better: bool) ->
         shade = UNRANKED_COLOR if share is None else SEQUENTIAL_COLORS[2 + round(share * (len(SEQUENTIAL_COLORS) - 3))]
         color = BEST_COLOR if n == sweep.best else shade
         line_style: dict[str, Value] = {"z": rank, "color": color, "dashed": not is_ranked}
+        line_style["readout"] = _read_trial(sweep, n)
         rows += [{"axis": i, "y": heights[name][n], **line_style} for i, name in enumerate(axes)]
     width = max(120, min(WIDTH, 150 * (len(axes) - 1)))
     across = _parallel_axis([*sweep.settings, sweep.score_title])
@@ -165,11 +170,18 @@ def parallel_coordinates(sweep: Sweep, *, title: str, higher_is_better: bool) ->
         text.encode(across, up, text=alt.Text("text:N")),
     ).properties(width=width, height=HEIGHT - 40)
     note = sweep.note(
-        f"dark: better {sweep.score_title}",
+        f"the stronger the color, the better {sweep.score_title}",
         "orange: the best trial" if sweep.best is not None else "",
         "gray, dashed: not ranked" if len(sweep.unranked) else "",
     )
     return compose_chart(title, layers, {"lines": rows, "ticks": ticks}, note=note)
+
+
+def _read_trial(sweep: Sweep, n: int) -> str:
+    """A trial in words: its score, and its settings."""
+    scores = [*sweep.ranked[sweep.score], *(sweep.unranked[sweep.score] if len(sweep.unranked) else ())]
+    settings = ", ".join(f"{name} {format_label(sweep.column(name)[n])}" for name in sweep.settings)
+    return join_readout([sweep.score_title, format_label(scores[n])], settings)
 
 
 def _unranked_heights(sweep: Sweep) -> list[float | None]:
@@ -218,10 +230,16 @@ def pareto_chart(
     front = pareto_front([(a, b) for a, b, _ in points], higher_is_better)
     label_all = len(points) <= MAX_LABELED_DOTS
     rows: list[dict[str, Value]] = [
-        {"x": a, "y": b, "name": n if label_all or i in front else "", "front": i in front}
+        {
+            "x": a,
+            "y": b,
+            "name": n if label_all or i in front else "",
+            "front": i in front,
+            "readout": join_readout([n], f"{x_title} {format_label(a)}, {y_title} {format_label(b)}"),
+        }
         for i, (a, b, n) in enumerate(points)
     ]
-    line: list[dict[str, Value]] = [{"x": points[i][0], "y": points[i][1]} for i in front]
+    line: list[dict[str, Value]] = [{"x": points[i][0], "y": points[i][1], "readout": None} for i in front]
     scale = alt.Scale(zero=False, nice=True, padding=30)
     axis_format: dict[str, Any] = (
         {"format": "~s"} if max(a for a, _, _ in points) >= 1000 else {}

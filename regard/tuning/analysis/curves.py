@@ -9,6 +9,8 @@ from regard.training import log
 from regard.training.loop import Step
 from regard.tuning.study import Study
 
+TARGETS = "targets"
+"""What the loss is averaged over: tokens, texts, words. A unit of curves, beside steps, minutes and epochs."""
 MIN_LOSS_RISE = 0.02  # nats: smaller rises of the dev loss are no overfitting
 
 
@@ -17,7 +19,7 @@ class CurvePoint:
     """A training step or a validation."""
 
     x: float
-    """Steps, minutes or epochs since the start."""
+    """Steps, minutes, epochs or targets since the start."""
     loss: float
     accuracy: float
     """In percent."""
@@ -36,7 +38,7 @@ class LossCurve:
 
 @dataclass(frozen=True)
 class LogCurves:
-    """The log of a run, over steps, minutes or epochs."""
+    """The log of a run, over steps, minutes, epochs or targets."""
 
     steps: list[CurvePoint]
     validations: list[CurvePoint]
@@ -68,14 +70,15 @@ def read_log_curves(run: Run, unit: str) -> LogCurves | None:
     epoch_length = count_epoch_batches(run, log_steps) if unit == "epochs" else 1
     x_of_steps: dict[int, float] = {}
     validations: list[CurvePoint] = []
-    seconds, epochs, number, score_name = 0.0, 0.0, 0, ""
+    seconds, epochs, number, targets, score_name = 0.0, 0.0, 0, 0, ""
     for record in records:
         seconds += record.seconds
         if isinstance(record, Step):
             epochs, number = record.data_position.epoch + record.data_position.batch / epoch_length, record.number
+            targets += record.tokens
         else:
             number = record.step
-        x = {"epochs": epochs, "minutes": seconds / 60, "steps": float(number)}[unit]
+        x = {"epochs": epochs, "minutes": seconds / 60, "steps": float(number), TARGETS: float(targets)}[unit]
         if isinstance(record, Step):
             x_of_steps[record.number] = x
         else:

@@ -1,6 +1,6 @@
 """The page of a comparison of architectures: verdict, table, charts."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
@@ -9,7 +9,7 @@ from regard.progress import stage, track
 from regard.report import (
     Chart,
     Figure,
-    PagePart,
+    Headline,
     Paragraph,
     Section,
     Table,
@@ -26,7 +26,8 @@ from regard.tuning.architectures.comparison import ArchitectureComparison
 from regard.tuning.architectures.verdict import describe_method
 from regard.tuning.folder import StudyFolder
 from regard.tuning.measure import TrainedSystem
-from regard.tuning.pages.run_parts import draw_run_curves
+from regard.tuning.pages.curve_charts import switch_curves
+from regard.tuning.pages.run_parts import draw_run_curves, find_task
 
 PAGE = "architectures.html"
 
@@ -34,22 +35,22 @@ PAGE = "architectures.html"
 def write_architectures_page(comparison: ArchitectureComparison) -> Path:
     """Write the page and its charts into the folder of the study; returns the path of the page."""
     folder = StudyFolder(comparison.folder)
-    charts = list(draw_charts(comparison))
-    for chart in track(charts, "drawing charts"):
+    scores, curves = draw_scores(comparison), draw_training(comparison)
+    for chart in track([scores, *(chart for drawn in curves.values() for chart in drawn)], "drawing charts"):
         chart.save(folder.charts)
     path = folder.path / PAGE
     with stage("writing the page"):
-        write_page(path, _render(comparison, charts))
+        write_page(path, _render(comparison, scores, curves))
     return path
 
 
-def draw_charts(comparison: ArchitectureComparison) -> Iterator[Chart]:
-    """The scores, and the learning curves of the first seeds."""
-    yield draw_scores(comparison)
-    systems = [
-        TrainedSystem(one.name, Run(one.folders[0]), one.summaries[0]) for one in comparison.results if one.folders
-    ]
-    yield from draw_run_curves(systems)
+def draw_training(comparison: ArchitectureComparison) -> dict[str, list[Chart]]:
+    """The learning curves of the first seeds, by every unit."""
+    return draw_run_curves(_find_systems(comparison))
+
+
+def _find_systems(comparison: ArchitectureComparison) -> list[TrainedSystem]:
+    return [TrainedSystem(one.name, Run(one.folders[0]), one.summaries[0]) for one in comparison.results if one.folders]
 
 
 def draw_scores(comparison: ArchitectureComparison) -> Chart:
@@ -106,14 +107,15 @@ def _mean_loss(losses: list[float | None]) -> float | None:
     return round(mean(known), 3) if known else None
 
 
-def _render(comparison: ArchitectureComparison, charts: list[Chart]) -> str:
-    scores, *curves = charts
-    verdict: list[PagePart] = [Paragraph(text) for text in comparison.findings]
+def _render(comparison: ArchitectureComparison, scores: Chart, curves: Mapping[str, Sequence[Chart]]) -> str:
+    answer, *others = comparison.findings
+    switch = switch_curves(curves, find_task(_find_systems(comparison)))
     sections = [
-        Section("Verdict", verdict),
+        *([Section("Verdict", [Paragraph(text) for text in others])] if others else []),
         Section("Scores", [TableView(comparison.as_table()), Figure(scores)]),
         Section("Differences", [TableView(tabulate_tests(comparison)), Paragraph(describe_method(comparison))]),
-        Section("Training", [TableView(tabulate_costs(comparison)), *map(Figure, curves)]),
+        Section("Training", [TableView(tabulate_costs(comparison)), *switch]),
     ]
     names = ", ".join(one.name for one in comparison.results)
-    return render_page(f"Architectures for {comparison.task}", f"{comparison.folder.name}: {names}", sections)
+    title, subtitle = f"Architectures for {comparison.task}", f"{comparison.folder.name}: {names}"
+    return render_page(title, subtitle, sections, headline=Headline(answer))

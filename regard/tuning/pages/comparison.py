@@ -7,10 +7,12 @@ from regard.exchange import write_folder
 from regard.formats import tsv
 from regard.jobs.tasks.translation.sentence_charts import draw_sentence_charts
 from regard.metrics import PairedTestResult, Score
+from regard.metrics.score import LOWER_IS_BETTER
 from regard.progress import stage, track
 from regard.report import (
     Chart,
     Figure,
+    Headline,
     PagePart,
     Paragraph,
     Section,
@@ -24,12 +26,18 @@ from regard.report import (
     render_page,
     write_page,
 )
-from regard.report.text import isolate
 from regard.run import write_text
 from regard.tuning.compare import Comparison, System, largest_differences
 from regard.tuning.measure import COLLAPSED, SCORED_METRICS, UNDERTRAINED
-from regard.tuning.pages.curve_charts import CURVES
-from regard.tuning.pages.run_parts import build_cost_table, build_settings, draw_run_costs, draw_run_curves
+from regard.tuning.pages.curve_charts import switch_curves
+from regard.tuning.pages.links import link_report
+from regard.tuning.pages.run_parts import (
+    build_cost_table,
+    build_settings,
+    draw_run_costs,
+    draw_run_curves,
+    find_task,
+)
 
 PAGE, CHARTS = "report.html", "charts"
 VERBS = {COLLAPSED: f"has {COLLAPSED}", UNDERTRAINED: f"was {UNDERTRAINED}"}
@@ -39,13 +47,14 @@ MAX_SHOWN_DIFFERENCES = 5  # sentences with the largest differences, for each sy
 
 def write_comparison(comparison: Comparison, folder: Path) -> Path:
     """Write report.html, charts/ and sentences.tsv into a folder; returns the path of the page."""
-    charts = draw_charts(comparison)
+    charts, curves = draw_charts(comparison), draw_run_curves(comparison.systems)
     with write_folder(folder, owned={CHARTS}) as staged:
-        for chart in track(charts.values(), "drawing charts"):
+        drawn = [*charts.values(), *(chart for charts_of_unit in curves.values() for chart in charts_of_unit)]
+        for chart in track(drawn, "drawing charts"):
             chart.save(staged / CHARTS)
         write_text(staged / "sentences.tsv", format_sentence_table(comparison))
         with stage("writing the page"):
-            write_page(staged / PAGE, _render_page(comparison, charts))
+            write_page(staged / PAGE, _render_page(comparison, charts, curves, folder))
     return folder / PAGE
 
 
@@ -117,11 +126,10 @@ def format_sentence_table(comparison: Comparison) -> str:
 
 
 def draw_charts(comparison: Comparison) -> dict[str, Chart]:
-    """Every chart by its name."""
+    """Every chart but the learning curves by its name."""
     sentences = {system.name: system.evaluation.sentences for system in comparison.systems}
     charts = [
         _draw_scores(comparison),
-        *draw_run_curves(comparison.systems),
         *draw_run_costs(comparison.systems, {s.name: s.evaluation.scores["bleu"] for s in comparison.systems}),
         *draw_sentence_charts(sentences, comparison.name, comparison.baseline.evaluation.tokenization),
     ]
@@ -146,27 +154,31 @@ def _draw_scores(comparison: Comparison) -> Chart:
     return chart.with_name("scores")
 
 
-def _render_page(comparison: Comparison, charts: Mapping[str, Chart]) -> str:
+def _render_page(
+    comparison: Comparison, charts: Mapping[str, Chart], curves: Mapping[str, Sequence[Chart]], folder: Path
+) -> str:
     names = " · ".join(system.name for system in comparison.systems)
     figures = {name: Figure(chart) for name, chart in charts.items()}
-    paragraphs: list[PagePart] = [Paragraph(text) for text in _describe_systems(comparison)]
-    curves = [figures[name] for name in CURVES if name in figures]
+    answer, *details = _describe_systems(comparison)
+    paragraphs: list[PagePart] = [Paragraph(text) for text in details]
+    switch = switch_curves(curves, find_task(comparison.systems))
     costs = [figure for name, figure in figures.items() if name.endswith("-quality")]
     distributions = [figures[name] for name in ("sentence-bleu", "length-bleu") if name in figures]
     sections = [
-        Section("Summary", paragraphs),
-        Section("Scores", [_build_score_table(comparison), figures["scores"], _build_signatures(comparison)]),
+        *([Section("Summary", paragraphs)] if paragraphs else []),
+        Section("Scores", [_build_score_table(comparison, folder), figures["scores"], _build_signatures(comparison)]),
         Section(
             "Significance",
             [_build_test_table(comparison)] if comparison.bootstrap else [Paragraph(_ONE_SYSTEM)],
         ),
         Section("Settings that differ", [build_settings(comparison.systems)]),
-        Section("Curves", curves or [Paragraph("No system has a training log.")]),
+        Section("Curves", switch or [Paragraph("No system has a training log.")]),
         Section("Cost and quality", [build_cost_table(comparison.systems), *costs]),
         Section("Sentences", distributions),
         Section("Largest differences", _build_differences(comparison)),
     ]
-    return render_page(f"Comparison: {names}", f"{len(comparison.pairs):,} sentences of {comparison.name}", sections)
+    subtitle = f"{len(comparison.pairs):,} sentences of {comparison.name}"
+    return render_page(f"Comparison: {names}", subtitle, sections, headline=Headline(answer))
 
 
 _ONE_SYSTEM = "There is only one system."
@@ -245,7 +257,7 @@ def _format_bleu(system: System) -> str:
     return f"BLEU {_bleu(system).format_margin(1)}"
 
 
-def _build_score_table(comparison: Comparison) -> TableView:
+def _build_score_table(comparison: Comparison, folder: Path) -> TableView:
     rows: list[dict[str, Value]] = []
     for system in comparison.systems:
         row: dict[str, Value] = {"system": system.name}
@@ -256,7 +268,8 @@ def _build_score_table(comparison: Comparison) -> TableView:
             row | {"length": round(system.evaluation.baselines.length_ratio, 3), "works": _format_works(system)}
         )
     caption = f"± is half the width of the 95% confidence interval; lower TER is better; length: {LENGTH_RATIO}."
-    return TableView(Table.from_rows(rows), caption)
+    links = {"system": [link_report(system.run, folder) for system in comparison.systems]}
+    return TableView(Table.from_rows(rows), caption, interactive=True, links=links)
 
 
 def _format_works(system: System) -> str:
@@ -276,6 +289,7 @@ def _build_test_table(comparison: Comparison) -> TableView:
             "system": system.name,
             "metric": bootstrap_test.metric,
             "difference": f"{bootstrap_test.difference:+.2f}",
+            "in words": say_difference(bootstrap_test, randomization_test),
             "paired bootstrap": _format_p_value(bootstrap_test),
             "approximate randomization": _format_p_value(randomization_test),
             "sacreBLEU": f"{bootstrap_test.sacrebleu_p:.4f}, {randomization_test.sacrebleu_p:.4f}",
@@ -285,7 +299,16 @@ def _build_test_table(comparison: Comparison) -> TableView:
     ]
     caption = f"Against {comparison.baseline.name}. * marks p < 0.05. {describe_correction(comparison)}"
     note = "sacreBLEU: what `sacrebleu --paired-bs` and `--paired-ar` print, uncorrected; verdicts do not follow them."
-    return TableView(Table.from_rows(rows), f"{caption.rstrip()} {note}")
+    return TableView(Table.from_rows(rows), f"{caption.rstrip()} {note}", interactive=True)
+
+
+def say_difference(bootstrap_test: PairedTestResult, randomization_test: PairedTestResult) -> str:
+    """Better or worse than the baseline, if both tests say that there is a difference."""
+    verdict = describe_verdict(bootstrap_test, randomization_test)
+    if not (bootstrap_test.has_enough_sentences and bootstrap_test.significant and randomization_test.significant):
+        return "not significant" if verdict.startswith("not significant") else verdict
+    is_better = (bootstrap_test.difference > 0) is not (bootstrap_test.metric in LOWER_IS_BETTER)
+    return "better" if is_better else "worse"
 
 
 def _format_p_value(test: PairedTestResult) -> str:
@@ -299,10 +322,15 @@ def _build_differences(comparison: Comparison) -> list[PagePart]:
         for n in largest_differences(comparison, system, MAX_SHOWN_DIFFERENCES):
             pair = comparison.pairs[n]
             before, after = baseline.evaluation.sentences[n], system.evaluation.sentences[n]
-            shown = ((baseline.name, before.translation), (system.name, after.translation))
-            translations = "\n".join(f"{name}: {isolate(translation)}" for name, translation in shown)
-            note = f"chrF2 {before.chrf:.1f} against {after.chrf:.1f}"
-            cards.append(TranslationCard(pair.source, translations, pair.target, note))
+            others = [(baseline.name, before.translation)]
+            note = f"chrF2 {before.chrf:.1f} against {after.chrf:.1f}: {system.name} is {_say(before.chrf, after.chrf)}"
+            cards.append(TranslationCard(pair.source, after.translation, pair.target, note, system.name, others))
         title = f"{system.name} against {baseline.name}: the sentences whose chrF2 differs most."
-        parts += [Paragraph(title), TranslationCards(cards)] if cards else [Paragraph(f"{title} None differs.")]
+        parts += (
+            [Paragraph(title), TranslationCards(cards, marked=True)] if cards else [Paragraph(f"{title} None differs.")]
+        )
     return parts or [Paragraph(_ONE_SYSTEM)]
+
+
+def _say(before: float, after: float) -> str:
+    return "better" if after > before else "worse"

@@ -3,10 +3,35 @@
 from collections.abc import Mapping, Sequence
 
 from regard.jobs.tasks.task import Task
-from regard.report import Chart, Table, Value, overlay_curves, small_multiples
-from regard.tuning.analysis.curves import CurvePoint, LogCurves
+from regard.report import Chart, Figure, PagePart, Switch, Table, Value, overlay_curves, small_multiples
+from regard.tuning.analysis.curves import TARGETS, CurvePoint, LogCurves
 
-CURVES = ("loss", "accuracy", "score")
+SWITCHED_UNITS = ("steps", "minutes", TARGETS)
+"""What curves can be shown over, besides the unit of the budget."""
+
+
+def list_units(first: str) -> list[str]:
+    """The units of a switch, with the one that is shown at first."""
+    return list(dict.fromkeys((first, *SWITCHED_UNITS)))
+
+
+def draw_switched_curves(
+    curves: Mapping[str, Mapping[str, LogCurves]], highlighted: Sequence[str], task: Task
+) -> dict[str, list[Chart]]:
+    """The charts of every unit; those of the first one have plain names."""
+    charts: dict[str, list[Chart]] = {}
+    for unit, by_run in curves.items():
+        title = f"{task.unit}s" if unit == TARGETS else unit
+        drawn = draw_curve_charts(by_run, title, highlighted, task)
+        charts[unit] = drawn if not charts else [chart.with_name(f"{chart.name}-{unit}") for chart in drawn]
+    return charts
+
+
+def switch_curves(charts: Mapping[str, Sequence[Chart]], task: Task) -> list[PagePart]:
+    """The charts of one unit, and a switch to the others."""
+    names = {"minutes": "time", TARGETS: f"{task.unit}s"}
+    variants = {names.get(unit, unit): list(map(Figure, drawn)) for unit, drawn in charts.items() if drawn}
+    return [Switch("curves", "Curves by", variants)] if variants else []
 
 
 def draw_curve_charts(

@@ -10,7 +10,7 @@ from regard.report import Chart, PagePart, Paragraph, Table, TableView, Value
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
 from regard.tuning.analysis.curves import read_log_curves
 from regard.tuning.measure import RunFacts, RunSummary, find_differing_settings
-from regard.tuning.pages.curve_charts import draw_curve_charts
+from regard.tuning.pages.curve_charts import draw_switched_curves, list_units
 from regard.tuning.study import format_value
 
 
@@ -20,16 +20,20 @@ def find_task(systems: Sequence[RunFacts]) -> Task:
     return task_of(next((run.load_config() for run in runs), Config()))
 
 
-def draw_run_curves(systems: Sequence[RunFacts]) -> list[Chart]:
-    """The learning curves of the runs that have a log, over minutes."""
+def draw_run_curves(systems: Sequence[RunFacts]) -> dict[str, list[Chart]]:
+    """The learning curves of the runs that have a log, over minutes and over other units."""
     curves = {
-        system.name: log_curves
-        for system in systems
-        if system.run is not None
-        and system.summary is not None
-        and (log_curves := read_log_curves(system.run, "minutes"))
+        unit: {
+            system.name: log_curves
+            for system in systems
+            if system.run is not None
+            and system.summary is not None
+            and (log_curves := read_log_curves(system.run, unit))
+        }
+        for unit in list_units("minutes")
     }
-    return draw_curve_charts(curves, "minutes", list(curves), find_task(systems))
+    names = list(curves["minutes"])
+    return draw_switched_curves(curves, names, find_task(systems)) if names else {}
 
 
 def draw_run_costs(systems: Sequence[RunFacts], scores: Mapping[str, Score]) -> list[Chart]:

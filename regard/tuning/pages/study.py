@@ -1,6 +1,6 @@
 """studies/x/report.html: a study on one offline page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from regard import config as settings
@@ -23,13 +23,15 @@ from regard.report import (
     write_page,
 )
 from regard.tuning.analysis.cost import collect_costs, draw_cost_charts
-from regard.tuning.analysis.curves import LogCurves
+from regard.tuning.analysis.curves import LogCurves, read_log_curves
+from regard.tuning.analysis.decision import compare_with_best, decide
 from regard.tuning.analysis.evidence import StudyAnalysis, analyze_study
 from regard.tuning.analysis.findings import describe_study
 from regard.tuning.analysis.recommend import explain_no_ranking
 from regard.tuning.analysis.wording import capitalize
 from regard.tuning.measure import RunSummary
-from regard.tuning.pages.curve_charts import draw_curve_charts, draw_loss_panels
+from regard.tuning.pages.curve_charts import draw_loss_panels, draw_switched_curves, list_units, switch_curves
+from regard.tuning.pages.links import link_report
 from regard.tuning.pages.parameter_charts import describe_warnings, draw_parameter_charts, format_cell
 from regard.tuning.results import TrialResult
 from regard.tuning.study import Study, format_params, short_name
@@ -66,14 +68,15 @@ class StudyPage:
         self.all_tests, self.pads_counted = all_tests, pads_counted
         self.ranking = analysis.ranking
         self.task, self.metric = self.study.task, analysis.metric
-        self._curve_charts = self._draw_curves()
+        self._curve_charts, self._loss_panels = self._draw_curves()
         self._parameter_charts = draw_parameter_charts(analysis)
         self._cost_charts = self._draw_costs()
         self._examples = self._show_examples()
 
     def charts(self) -> list[Chart]:
         examples = self._examples.charts if self._examples else ()
-        return [*self._curve_charts, *self._parameter_charts, *self._cost_charts, *examples]
+        curves = [chart for drawn in self._curve_charts.values() for chart in drawn]
+        return [*curves, *self._loss_panels, *self._parameter_charts, *self._cost_charts, *examples]
 
     def html(self) -> str:
         limits = ", ".join(f"{value:g} {name}" for name, value in self.study.each.limits().items())
@@ -86,14 +89,18 @@ class StudyPage:
             Section("Trials", self._build_tables()),
             *([Section("Accuracy and loss with padding", self._build_pads_counted())] if self.pads_counted else []),
             Section("Best trial", self._build_best_trial()),
-            Section("Curves", _build_figures(self._curve_charts) or [Paragraph("No training log.")]),
+            Section(
+                "Curves",
+                [*switch_curves(self._curve_charts, self.task), *_build_figures(self._loss_panels)]
+                or [Paragraph("No training log.")],
+            ),
             Section("Settings", _build_figures(self._parameter_charts) or [Paragraph(_TOO_FEW_TRIALS)]),
             Section("Cost and quality", _build_figures(self._cost_charts) or [Paragraph(_TOO_FEW_TRIALS)]),
             *([self._examples.build()] if self._examples else []),
             Section("Each trial", self._build_trial_facts()),
             Section("Shared settings", [DefinitionList(self._shared_settings())]),
         ]
-        return render_page(f"Study: {self.study.name}", subtitle, sections)
+        return render_page(f"Study: {self.study.name}", subtitle, sections, headline=decide(self.analysis))
 
     def _build_tables(self) -> list[PagePart]:
         """The ranked trials, best first; below them the others, with the reason."""
@@ -102,10 +109,15 @@ class StudyPage:
             caption = f"Sorted by {self.metric} on dev. Test scores are shown for the best trial only."
             if self.all_tests:
                 caption = f"Sorted by {self.metric} on dev. Test scores are shown on request; select by dev only."
-            caption += f" ± is half the width of the 95% confidence interval.{_seed_note(self.study.seeds)}"
+            direction = "Higher" if self.study.maximize else "Lower"
+            caption += f" {direction} {self.metric} is better, and so is a lower loss."
+            caption += " A trial leads to its report. ± is half the width of the 95% confidence interval."
+            caption += _seed_note(self.study.seeds)
             score_rows = [self._score_row(rank, result) for rank, result in enumerate(self.ranking, start=1)]
-            parts.append(TableView(Table.from_rows(score_rows), caption))
-            parts.append(TableView(Table.from_rows(map(self._cost_row, self.ranking)), "Cost."))
+            links = {"trial": [link_report(one.first_run, self.worker.study_folder.path) for one in self.ranking]}
+            parts.append(TableView(Table.from_rows(score_rows), caption, interactive=True, links=links))
+            costs = Table.from_rows(map(self._cost_row, self.ranking))
+            parts.append(TableView(costs, "Cost.", interactive=True, links=links))
             if self._score_keys()[1]:
                 parts.append(TableView(Table.from_rows(map(self._other_row, self.ranking)), "Other scores on dev."))
         unranked_results = [result for result in self.analysis.results if not result.is_ranked]
@@ -119,7 +131,8 @@ class StudyPage:
                 }
                 for r in unranked_results
             ]
-            parts.append(TableView(Table.from_rows(rows), "Not ranked."))
+            links = {"trial": [link_report(one.first_run, self.worker.study_folder.path) for one in unranked_results]}
+            parts.append(TableView(Table.from_rows(rows), "Not ranked.", interactive=True, links=links))
         return parts
 
     def _score_row(self, rank: int, result: TrialResult) -> dict[str, Value]:
@@ -127,6 +140,7 @@ class StudyPage:
         assert summary is not None
         row: dict[str, Value] = {"rank": rank, "trial": result.label}
         row |= {short_name(name): format_cell(value) for name, value in self._params_row(result).items()}
+        row["in words"] = compare_with_best(self.analysis, result)
         if len(result.values) > 1:
             row[f"mean {self.metric}"] = result.value
             row["seeds"] = " ".join(f"{value:.{self.analysis.digits}f}" for value in result.values)
@@ -232,17 +246,23 @@ class StudyPage:
         grid = TableView(Table.from_rows(rows), "On dev; positions per sentence.", headings)
         return [Paragraph(_PADS_NOTE), grid] if rows else [Paragraph("No trial has these scores.")]
 
-    def _draw_curves(self) -> list[Chart]:
-        """Loss, accuracy and score of all trials on common axes, then the losses of each trial side by side."""
+    def _draw_curves(self) -> tuple[dict[str, list[Chart]], list[Chart]]:
+        """Loss, accuracy and score of all trials on common axes by every unit; the losses of each, side by side."""
         ordered = [*self.ranking, *(result for result in self.analysis.results if not result.is_ranked)]
         log_curves = {_curve_name(r): self.log_curves[r.number] for r in ordered if r.number in self.log_curves}
         curves = {name: one for name, one in log_curves.items() if one.steps or one.validations}
         if not curves:
-            return []
+            return {}, []
         highlighted = list(curves) if len(curves) <= MAX_NAMED_CURVES + 2 else list(curves)[:MAX_NAMED_CURVES]
         unit = self.analysis.unit
         panels = draw_loss_panels(curves, unit, "Loss of every trial, best first", self.task)
-        return [*draw_curve_charts(curves, unit, highlighted, self.task), panels.with_name("every-trial")]
+        by_unit = {unit: curves} | {one: self._read_curves(ordered, one) for one in list_units(unit)[1:]}
+        return draw_switched_curves(by_unit, highlighted, self.task), [panels.with_name("every-trial")]
+
+    def _read_curves(self, results: Sequence[TrialResult], unit: str) -> dict[str, LogCurves]:
+        """The curves of the trials by another unit than that of the study."""
+        read = {_curve_name(one): read_log_curves(one.first_run, unit) for one in results if one.first_run}
+        return {name: curves for name, curves in read.items() if curves and (curves.steps or curves.validations)}
 
     def _draw_costs(self) -> list[Chart]:
         rows: list[dict[str, Value]] = [

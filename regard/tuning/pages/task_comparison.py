@@ -1,6 +1,6 @@
 """A comparison of runs and of files of predictions, of any task but translation, as a page and as files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from regard.progress import stage, track
 from regard.report import (
     Chart,
     Figure,
+    Headline,
     PagePart,
     Paragraph,
     Section,
@@ -32,7 +33,15 @@ from regard.report.text import shorten
 from regard.run import write_text
 from regard.training import log
 from regard.tuning.measure import TrainedSystem, summarize_log
-from regard.tuning.pages.run_parts import build_cost_table, build_settings, draw_run_costs, draw_run_curves
+from regard.tuning.pages.curve_charts import switch_curves
+from regard.tuning.pages.links import link_report
+from regard.tuning.pages.run_parts import (
+    build_cost_table,
+    build_settings,
+    draw_run_costs,
+    draw_run_curves,
+    find_task,
+)
 
 CHARTS = "charts"
 MAX_CONFUSION_CLASSES = 30
@@ -46,7 +55,9 @@ def write_task_comparison(comparison: TaskComparison, folder: Path) -> None:
     trained = find_runs(comparison)
     scores = {system.name: system.scores[comparison.decisive] for system in comparison.systems}
     figures = [draw_scores(scores), *draw_confusions(comparison)]
-    run_figures = [*draw_run_curves(trained), *draw_run_costs(trained, scores)] if trained else []
+    curves = draw_run_curves(trained) if trained else {}
+    costs = draw_run_costs(trained, scores) if trained else []
+    run_figures = [*(chart for drawn in curves.values() for chart in drawn), *costs]
     with write_folder(folder, owned={CHARTS}) as staged:
         for chart in track([*figures, *run_figures], "drawing charts"):
             chart.save(staged / CHARTS)
@@ -55,17 +66,19 @@ def write_task_comparison(comparison: TaskComparison, folder: Path) -> None:
                 write_text(staged / f"confusion-{number}.csv", to_csv(tabulate_confusion(system.confusion)))
         write_text(staged / "predictions.tsv", format_predictions(comparison))
         sections = [
-            Section("Summary", [Paragraph(text) for text in describe_comparison(comparison)]),
-            Section("Scores", [*_show_scores(comparison), Figure(figures[0])]),
+            *([Section("Notes", [Paragraph(text) for text in comparison.notes])] if comparison.notes else []),
+            Section("Scores", [*_show_scores(comparison, folder), Figure(figures[0])]),
             Section("Significance", [_tabulate_tests(comparison)] if comparison.tests else [Paragraph(_ONE_SYSTEM)]),
-            *_show_runs(trained, run_figures),
+            *_show_runs(trained, curves, costs),
             *_show_parts(comparison, figures[1:]),
             *_show_texts(comparison),
         ]
         names = " · ".join(system.name for system in comparison.systems)
         subtitle = f"{len(comparison.texts):,} {comparison.units} of {comparison.name}"
         with stage("writing the page"):
-            write_page(staged / "report.html", render_page(f"Comparison: {names}", subtitle, sections))
+            headline = Headline(describe_best(comparison))
+            page = render_page(f"Comparison: {names}", subtitle, sections, headline=headline)
+            write_page(staged / "report.html", page)
 
 
 _ONE_SYSTEM = "There is only one system."
@@ -202,7 +215,7 @@ def _find_second(comparison: TaskComparison) -> ComparedSystem:
     return second
 
 
-def _show_scores(comparison: TaskComparison) -> list[PagePart]:
+def _show_scores(comparison: TaskComparison, folder: Path) -> list[PagePart]:
     rows: list[dict[str, Value]] = []
     for system in comparison.systems:
         row: dict[str, Value] = {"system": system.name}
@@ -212,7 +225,8 @@ def _show_scores(comparison: TaskComparison) -> list[PagePart]:
     note = f" Lower is better: {lower}." if lower else ""
     signatures = "\n\n".join(f"{score.name}: {score.signature}" for score in scores)
     caption = f"± is half the width of the 95% confidence interval.{note}"
-    return [TableView(Table.from_rows(rows), caption), Paragraph(signatures)]
+    links = {"system": [link_report(system.run, folder) for system in comparison.systems]}
+    return [TableView(Table.from_rows(rows), caption, interactive=True, links=links), Paragraph(signatures)]
 
 
 def _tabulate_tests(comparison: TaskComparison) -> TableView:
@@ -223,7 +237,7 @@ def _tabulate_tests(comparison: TaskComparison) -> TableView:
             "difference": format_difference(test.difference, comparison.baseline.scores[measure].digits + 1),
             "paired bootstrap": f"{test.p_bootstrap:.4f}" if test.has_enough_examples else None,
             "approximate randomization": f"{test.p_randomized:.4f}" if test.has_enough_examples else None,
-            "verdict": test.verdict,
+            "verdict": f"{_say(test.difference, comparison.baseline.scores[measure])}{test.verdict}",
         }
         for measure, results in comparison.tests.items()
         for name, test in results.items()
@@ -234,16 +248,23 @@ def _tabulate_tests(comparison: TaskComparison) -> TableView:
     return TableView(Table.from_rows(rows), note)
 
 
-def _show_runs(trained: Sequence[TrainedSystem], figures: Sequence[Chart]) -> list[Section]:
+def _say(difference: float, score: Score) -> str:
+    """Better or worse, as a difference of this score is to be read."""
+    if difference == 0:
+        return ""
+    return "better: " if (difference > 0) is not score.lower_is_better else "worse: "
+
+
+def _show_runs(
+    trained: Sequence[TrainedSystem], curves: Mapping[str, Sequence[Chart]], costs: Sequence[Chart]
+) -> list[Section]:
     """Settings, curves and cost of the systems that are runs; nothing where there are none."""
     if not trained:
         return []
-    costs = [chart for chart in figures if chart.name.endswith("-quality")]
-    curves = [chart for chart in figures if chart not in costs]
     settings = [Section("Settings that differ", [build_settings(trained)])] if len(trained) > 1 else []
     return [
         *settings,
-        *([Section("Curves", [Figure(chart) for chart in curves])] if curves else []),
+        *([Section("Curves", switch_curves(curves, find_task(trained)))] if curves else []),
         Section("Cost and quality", [build_cost_table(trained), *(Figure(chart) for chart in costs)]),
     ]
 

@@ -209,7 +209,9 @@ def test_a_finished_run_is_a_whole_translator(tmp_path, tiny):
     for path in (run.config, run.log, run.versions, run.checksums, run.best, run.report, run.scores("test")):
         assert path.exists(), path
     assert {p.suffix for p in run.charts.iterdir()} == {".png", ".svg"}
-    assert {p.stem for p in run.charts.iterdir()} == {"loss", "accuracy", "bleu", "sentences", "attention"}
+    assert {p.stem for p in run.charts.iterdir()} == {
+        "loss", "accuracy", "bleu", "sentences", "attention", "learning-rate",
+    }  # fmt: skip
     rows = run.sentence_scores("test").read_text(encoding="utf-8").split("\n")
     assert rows[0].split("\t") == ["source", "reference", "translation", "bleu", "chrf"] and len(rows) == 31
     moved = tmp_path / "elsewhere"

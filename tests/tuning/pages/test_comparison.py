@@ -15,7 +15,7 @@ from regard.run import Run, write_text
 from regard.tuning.compare import Comparison, System, compare_systems
 from regard.tuning.measure import SCORED_METRICS, find_differing_settings
 from regard.tuning.pages.comparison import draw_charts, write_comparison
-from regard.tuning.pages.run_parts import describe_settings
+from regard.tuning.pages.run_parts import describe_settings, draw_run_curves
 from tests.tuning.synthetic import FOUR, REFERENCES, make_summary, write_log
 
 PAIRS = [Pair(reference.upper(), reference) for reference in REFERENCES[:60]]
@@ -46,10 +46,12 @@ def comparison(tmp_path_factory) -> Comparison:
 
 
 def test_every_run_with_a_log_has_its_curves_on_common_axes(comparison):
-    charts = draw_charts(comparison)
-    for name in ("loss", "accuracy", "score"):
-        text = charts[name].to_svg()
-        assert all(f">{system}<" in text for system in QUALITY)
+    by_unit = draw_run_curves(comparison.systems)
+    assert list(by_unit) == ["minutes", "steps", "targets"]
+    for unit, title in (("minutes", "minutes"), ("steps", "steps"), ("targets", "target tokens")):
+        assert [chart.name.partition("-")[0] for chart in by_unit[unit]] == ["loss", "accuracy", "score"]
+        for chart in by_unit[unit]:
+            assert all(f">{system}<" in chart.to_svg() for system in QUALITY) and f">{title}<" in chart.to_svg()
 
 
 def test_costs_are_drawn_with_their_front_and_without_what_has_collapsed(comparison):
@@ -120,4 +122,5 @@ def test_right_to_left_translations_are_isolated_from_the_names_of_systems(tmp_p
         System("b", evaluate(lambda _: ["אני."] * 7, pairs, metrics=SCORED_METRICS)),
     ]
     page = write_comparison(compare_systems("test", pairs, systems), tmp_path / "page").read_text(encoding="utf-8")
-    assert "a: \u2068אני קורא.\u2069" in page and "b: \u2068אני.\u2069" in page
+    assert re.search(r'<dt>a</dt><dd dir="auto">(<mark[^>]*>|)אני', page)
+    assert re.search(r'<dt>b</dt><dd dir="auto">(<mark[^>]*>|)אני', page)

@@ -112,7 +112,7 @@ def test_scores_and_translations_stand_beside_each_other(comparison: Comparison)
     one = comparison.systems[1].evaluation.sentences[2]
     assert rows[3].split("\t")[:2] == ["s2", PAIRS[2].target]
     assert rows[3].split("\t")[5:8] == [one.translation, f"{one.bleu:.2f}", f"{one.chrf:.2f}"]
-    table = page._build_score_table(comparison).table
+    table = page._build_score_table(comparison, Path("out")).table
     assert list(table["system"]) == list(LINES) and set(table["works"]) == {"not known"}
     assert list(table["length"]) == [round(s.evaluation.baselines.length_ratio, 3) for s in comparison.systems]
     assert table["TER"][1] == comparison.systems[1].evaluation.scores["ter"].format_margin(2)
@@ -134,7 +134,7 @@ def test_the_largest_differences_are_shown_with_both_translations(comparison: Co
     n = [pair.source for pair in PAIRS].index(card.source)
     gaps = [abs(a.chrf - b.chrf) for a, b in zip(before, after, strict=True)]
     assert gaps[n] == max(gaps) and card.reference == PAIRS[n].target
-    assert card.score == f"chrF2 {before[n].chrf:.1f} against {after[n].chrf:.1f}"
+    assert card.score == f"chrF2 {before[n].chrf:.1f} against {after[n].chrf:.1f}: good is better"
     (alone,) = page._build_differences(replace(comparison, systems=comparison.systems[:1]))
     assert alone.text == "There is only one system."
 

@@ -402,8 +402,11 @@ def test_nothing_is_said_of_the_end_of_what_has_not_ended():
 def test_the_page_opens_in_chromium_from_a_file_without_network_or_message(four: Path, opened):
     page = opened(four / "report.html", viewport={"width": 1000, "height": 900})
     assert page.title() == "Study: made"
-    charts = page.locator("figure svg")
+    charts = page.locator("figure:visible svg:visible")
     assert charts.count() >= 8
+    assert page.locator(".headline").inner_text().startswith("✓ Choose set 4 (layers=6 heads=12")
+    page.get_by_role("radio", name="time").check()
+    assert page.locator(".variant:visible svg").count() == 3
     for n in range(charts.count()):
         box = charts.nth(n).bounding_box()
         assert box is not None and box["width"] > 200 and box["height"] > 100

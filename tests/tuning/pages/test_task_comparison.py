@@ -96,7 +96,7 @@ def test_the_page_has_scores_tests_and_errors(comparison: TaskComparison, writte
         assert row["system"] == "good" and row["difference"] == f"{results['good'].difference:+.2f}"
         assert row["paired bootstrap"] == f"{results['good'].p_bootstrap:.4f}"
         assert row["approximate randomization"] == f"{results['good'].p_randomized:.4f}"
-        assert row["verdict"] == results["good"].verdict
+        assert row["verdict"] == f"better: {results['good'].verdict}"
     errors = found["All 2 texts that good has wrong."]
     assert [[cell for _, cell in row] for row in errors] == [["text 6", "a", "a", "b"], ["text 22", "c", "a", "a"]]
     words = " ".join("".join(html.fromstring(text).itertext()).split())

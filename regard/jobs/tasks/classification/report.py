@@ -4,6 +4,7 @@ import numpy as np
 
 from regard.formats.labeled import LabeledText
 from regard.jobs.tasks.classification.evaluation import ClassificationEvaluation
+from regard.jobs.tasks.reporting.headline import ScoredSet
 from regard.jobs.tasks.reporting.part_scores import describe_parts, describe_unknown, tabulate_parts
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.metrics.labels import Confusion
@@ -46,9 +47,9 @@ def write_report(run: Run, evaluation: ClassificationEvaluation, set_name: str, 
         Section("Most confident mistakes", shown),
     ]
     are_pairs = any(one.example.text_pair is not None for one in evaluation.texts)
-    subtitle = f"{len(evaluation.texts):,} {'pairs of texts' if are_pairs else 'texts'} of {set_name}"
+    scored_set = ScoredSet(set_name, len(evaluation.texts), "pairs of texts" if are_pairs else "texts")
     measures = ("accuracy", "macro_f1") if has_one_label else ("f1", "precision", "recall")
-    write_task_report(run, evaluation, TaskReport(subtitle, measures, sections, figures), epochs)
+    write_task_report(run, evaluation, TaskReport(scored_set, measures, sections, figures), epochs)
 
 
 _CONFUSIONS = "The most frequent confusions: texts of a class that are predicted as another."

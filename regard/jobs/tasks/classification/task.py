@@ -27,7 +27,7 @@ from regard.jobs.tasks.classification.files import StoredLabels, read_classifica
 from regard.jobs.tasks.classification.inputs import classifies_pairs
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
-from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, PredictionWords, ReportWords, TaskMetric
 from regard.metrics.labels import score_parts
 from regard.metrics.labels.calibration import fit_temperature, fit_thresholds
 from regard.metrics.labels.statistics import CountedScore
@@ -41,7 +41,7 @@ from regard.tasks.loss import LossModule
 from regard.tasks.text_forward import TextModel, encode_inputs
 from regard.training.planning.single_stack_sizing import CLASSIFY_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
-from regard.training.validate import DevPredictions, DevPredictor
+from regard.training.validate import NUM_SAMPLES, DevPredictions, DevPredictor, PredictedSample
 
 if TYPE_CHECKING:
     from regard.inspection.text_readers import TextReader
@@ -80,7 +80,14 @@ class DevLabels:
         predicted = [one.labels for one in self.classifier.classify([input_of(example) for example in examples])]
         scores = label_scoring([example.labels for example in examples], [predicted]).score(predicted).scores
         measure = self.measure if self.measure in scores else next(iter(scores))
-        return DevPredictions(scores[measure], None, len(examples))
+        shown = zip(examples[:NUM_SAMPLES], predicted, strict=False)
+        samples = [
+            PredictedSample.of(
+                " · ".join(filter(None, (one.text, one.text_pair))), ", ".join(labels), ", ".join(one.labels)
+            )
+            for one, labels in shown
+        ]
+        return DevPredictions(scores[measure], None, len(examples), samples)
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,10 @@ class ClassifyTask(SingleTextTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("classify", "classification", "text")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Classifies texts", "classify texts", "texts")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

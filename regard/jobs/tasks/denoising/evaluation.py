@@ -150,10 +150,10 @@ def _score_passage(
         return RestoredPassage(whole, *sizes, 0, 0)
     restored = decode(denoiser.target.join(text.source, output))
     num_restored = count_restored(text, output)
-    return RestoredPassage(whole, *sizes, num_hidden, num_restored, _show_masks(denoiser, text.source), restored)
+    return RestoredPassage(whole, *sizes, num_hidden, num_restored, show_masks(denoiser, text.source), restored)
 
 
-def _show_masks(denoiser: Denoiser, ids: Sequence[int]) -> str:
+def show_masks(denoiser: Denoiser, ids: Sequence[int]) -> str:
     """A source for people: each mask is an ellipsis."""
     groups = itertools.groupby(ids, lambda token: token in denoiser.target.masks)
     parts = (

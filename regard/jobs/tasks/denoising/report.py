@@ -1,6 +1,7 @@
 """The report of a denoiser, report.html: the verdict, scores beside opponents, passages that it rebuilt, and curves."""
 
 from regard.jobs.tasks.denoising.evaluation import DenoisingEvaluation
+from regard.jobs.tasks.reporting.headline import ScoredSet
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.report import Paragraph, Section, Table, TableView
 from regard.report.text import shorten
@@ -14,8 +15,8 @@ NOTE = "An ellipsis stands for each mask. The restored text was written by greed
 def write_denoising_report(run: Run, evaluation: DenoisingEvaluation, set_name: str, epochs: float) -> None:
     """Write report.html, with the first passages that the decoder wrote itself."""
     sections = (Section("Restored text", [Paragraph(NOTE), TableView(tabulate_passages(evaluation))]),)
-    subtitle = f"{len(evaluation.passages):,} passages of {set_name}"
-    write_task_report(run, evaluation, TaskReport(subtitle, ("restored", "accuracy", "loss"), sections), epochs)
+    report = TaskReport(ScoredSet(set_name, len(evaluation.passages)), ("restored", "accuracy", "loss"), sections)
+    write_task_report(run, evaluation, report, epochs)
 
 
 def tabulate_passages(evaluation: DenoisingEvaluation) -> Table:

@@ -22,13 +22,19 @@ from regard.files import Finite
 from regard.formats import Pair
 from regard.formats.document_texts import read_documents
 from regard.jobs.run_kind import use_command
-from regard.jobs.tasks.denoising.evaluation import DenoisingEvaluation, evaluate_denoiser, score_restored, smooth_counts
+from regard.jobs.tasks.denoising.evaluation import (
+    DenoisingEvaluation,
+    evaluate_denoiser,
+    score_restored,
+    show_masks,
+    smooth_counts,
+)
 from regard.jobs.tasks.denoising.files import count_stored_passages, write_denoising_scores
 from regard.jobs.tasks.denoising.languages import MarkedLanguages, name_codes
 from regard.jobs.tasks.language.documents import write_documents
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
-from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, ReportWords, TaskMetric
 from regard.metrics.labels.statistics import CountedScore
 from regard.model.build import build
 from regard.model.transformer import EncoderDecoder
@@ -49,7 +55,7 @@ from regard.tasks.loss import LossModule
 from regard.tasks.translate.loss import TranslationLoss
 from regard.training.planning.cost import MeanLengths
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
-from regard.training.validate import DevPredictions, DevPredictor
+from regard.training.validate import NUM_SAMPLES, DevPredictions, DevPredictor, PredictedSample
 
 if TYPE_CHECKING:
     from regard.jobs.tasks.comparison import TaskComparison
@@ -98,7 +104,12 @@ class RestoredDev:
         outputs = self.denoiser.generate([text.source for text in texts])
         num_sources = len({tuple(text.source) for text in texts})
         distinct_ratio = len(set(map(tuple, outputs))) / num_sources if num_sources > 4 else None
-        return DevPredictions(score_restored(texts, outputs), distinct_ratio, len(texts))
+        decode, join = self.denoiser.tokenizer.decode, self.denoiser.target.join
+        samples = [
+            PredictedSample.of(show_masks(self.denoiser, text.source), decode(join(text.source, output)), decode(row))
+            for text, output, row in zip(texts[:NUM_SAMPLES], outputs, rows, strict=False)
+        ]
+        return DevPredictions(score_restored(texts, outputs), distinct_ratio, len(texts), samples)
 
 
 @dataclass(frozen=True)
@@ -116,6 +127,10 @@ class DenoiseTask(LanguageTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("restore", "restoration", "passage", "greedy decoding", "restored texts")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Restores texts", "restore texts", "passages")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from regard.jobs.tasks.embedding.evaluation import EmbeddingEvaluation
+from regard.jobs.tasks.reporting.headline import ScoredSet
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.metrics.vectors.correlation import rank
 from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, line_chart
@@ -20,9 +21,9 @@ def write_report(run: Run, evaluation: EmbeddingEvaluation, set_name: str, epoch
         Section("Cosines" if evaluation.has_similarities else "Retrieval", [Figure(chart)]),
         Section("Worst mistakes", [Paragraph(_explain(evaluation)), TableView(tabulate_mistakes(evaluation))]),
     ]
-    subtitle = f"{len(evaluation.pairs):,} pairs of {set_name}"
+    scored_set = ScoredSet(set_name, len(evaluation.pairs))
     measures = list(evaluation.scores)[:2]
-    write_task_report(run, evaluation, TaskReport(subtitle, measures, sections, [chart]), epochs)
+    write_task_report(run, evaluation, TaskReport(scored_set, measures, sections, [chart]), epochs)
 
 
 def _explain(evaluation: EmbeddingEvaluation) -> str:

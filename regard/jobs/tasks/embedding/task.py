@@ -27,7 +27,7 @@ from regard.jobs.tasks.embedding.opponents import (
 from regard.jobs.tasks.embedding.prepare import RETRIEVAL_METRIC, SIMILARITY_METRIC
 from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
-from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, PredictionWords, ReportWords, TaskMetric
 from regard.kernels import keep_rows
 from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run
@@ -43,7 +43,7 @@ from regard.tasks.text_forward import SingleStack
 from regard.training.alarms import AlarmWords
 from regard.training.planning.single_stack_sizing import VECTOR_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
-from regard.training.validate import DevPredictions, DevPredictor, Validator
+from regard.training.validate import NUM_SAMPLES, DevPredictions, DevPredictor, PredictedSample, Validator
 
 if TYPE_CHECKING:
     from regard.jobs.tasks.comparison import TaskComparison
@@ -70,7 +70,16 @@ class DevVectors:
     def __call__(self) -> DevPredictions:
         evaluation = evaluate_embedder(self.embedder, [restore_example(pair) for pair in self.dev.pairs()])
         metric = SIMILARITY_METRIC if evaluation.has_similarities else RETRIEVAL_METRIC
-        return DevPredictions(evaluation.scores[metric], None, len(evaluation.pairs))
+        samples = [
+            PredictedSample.of(f"{one.example.text} · {one.example.positive}", _describe_value(one.value, metric))
+            for one in evaluation.pairs[:NUM_SAMPLES]
+        ]
+        return DevPredictions(evaluation.scores[metric], None, len(evaluation.pairs), samples)
+
+
+def _describe_value(value: float, metric: str) -> str:
+    """How near the texts of a pair are."""
+    return f"cosine {value:.2f}" if metric == SIMILARITY_METRIC else f"rank {value:.0f} among all positives"
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,10 @@ class EmbedTask(SingleTextTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("embed", "embedding", "pair", answers="vectors")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Finds related texts", "find related texts", "pairs")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

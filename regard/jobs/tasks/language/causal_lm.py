@@ -16,9 +16,10 @@ from regard.jobs.load import load_document_tokenizer, load_language_model
 from regard.jobs.tasks.language.evaluation import LanguageEvaluation, describe_context, evaluate_language_model
 from regard.jobs.tasks.language.files import count_stored_bits, write_language_scores
 from regard.jobs.tasks.language.opponents import fit_opponent_bits, read_opponent_bits, write_opponent_bits
+from regard.jobs.tasks.language.samples import ContinuedDev
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
-from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, ReportWords, TaskMetric
 from regard.metrics import Score
 from regard.metrics.labels.statistics import CountedScore
 from regard.model.single_stack import DecoderOnly
@@ -28,7 +29,7 @@ from regard.tasks.causal_lm.windows import WindowBatches, WindowCollator, valida
 from regard.tasks.generate import LanguageModel
 from regard.tasks.loss import LossModule
 from regard.training.planning.cost import MeanLengths
-from regard.training.validate import Validation, Validator
+from regard.training.validate import DevPredictor, PredictedSample, Validation, Validator
 
 if TYPE_CHECKING:
     from regard.inspection.text_readers import TextReader
@@ -49,10 +50,10 @@ class LanguageValidator(Validator):
     tokens_per_byte: float
     signature: str
 
-    def validate(self, step: int) -> Validation:
-        validation = super().validate(step)
+    def validate_with_samples(self, step: int) -> tuple[Validation, Sequence[PredictedSample]]:
+        validation, samples = super().validate_with_samples(step)
         bits = validation.loss / math.log(2) * self.tokens_per_byte
-        return replace(validation, score=Score("bits per byte", bits, None, None, self.signature))
+        return replace(validation, score=Score("bits per byte", bits, None, None, self.signature)), samples
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ class CausalLMTask(LanguageTask):
     main_score: str = "bits_per_byte"
     test_file: str = "test.txt"
     data_settings: tuple[str, ...] = ("causal_lm.documents",)
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Predicts text", "predict text", "documents")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:
@@ -131,6 +136,9 @@ class CausalLMTask(LanguageTask):
 
     def baseline_loss(self, config: Config, data: SingleTextData) -> float:
         return unigram_loss(data.train.target_ids, data.dev.target_ids, data.vocab_size)
+
+    def build_dev_predictor(self, predictor: LanguageModel, config: Config, data: SingleTextData) -> DevPredictor:
+        return ContinuedDev(predictor, data.dev)
 
     def make_predictor(self, model: DecoderOnly, tokenizer: Any, labels: Any, config: Config) -> LanguageModel:
         return LanguageModel(model, tokenizer, config.data.max_length)

@@ -22,9 +22,10 @@ from regard.jobs.tasks.language.masked_evaluation import (
     evaluate_masked_language_model,
     smooth_frequencies,
 )
+from regard.jobs.tasks.language.samples import FilledDev
 from regard.jobs.tasks.language.task import LanguageData, LanguageTask
 from regard.jobs.tasks.single_text import SingleTextData
-from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, ReportWords, TaskMetric
 from regard.metrics.labels.statistics import CountedScore
 from regard.model.single_stack import EncoderOnly
 from regard.progress import track
@@ -33,6 +34,7 @@ from regard.tasks.loss import LossModule
 from regard.tasks.masked_lm.filler import MaskFiller
 from regard.tasks.masked_lm.loss import MaskedLMLoss
 from regard.tasks.masked_lm.masking import FixedMaskingCollator, MaskingCollator
+from regard.training.validate import DevPredictor
 
 if TYPE_CHECKING:
     from regard.inspection.text_readers import TextReader
@@ -69,6 +71,10 @@ class MaskedLMTask(LanguageTask):
     main_score: str = "loss"
     test_file: str = "test.txt"
     data_settings: tuple[str, ...] = ("masked_lm.documents",)
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Fills masks", "fill masks", "passages")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:
@@ -115,6 +121,9 @@ class MaskedLMTask(LanguageTask):
     def baseline_loss(self, config: Config, data: SingleTextData) -> float:
         train, dev = (count_regular_tokens(side.source_ids, data.tokenizer) for side in (data.train, data.dev))
         return float(-(dev * smooth_frequencies(train)).sum() / dev.sum())
+
+    def build_dev_predictor(self, predictor: MaskFiller, config: Config, data: SingleTextData) -> DevPredictor:
+        return FilledDev(predictor, data.dev)
 
     def make_predictor(self, model: EncoderOnly, tokenizer: TextTokenizer, labels: Any, config: Config) -> MaskFiller:
         return MaskFiller(model, tokenizer, config.data.max_length)

@@ -9,6 +9,7 @@ from regard.jobs.tasks.language.masked_evaluation import MaskedEvaluation
 from regard.jobs.tasks.language.samples import OPTIONS, sample_continuations, sample_fillings
 from regard.jobs.tasks.language.task import LanguageTask
 from regard.jobs.tasks.reporting.example_section import ExampleSection
+from regard.jobs.tasks.reporting.headline import ScoredSet
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.metrics.score import limits_of
 from regard.report import Paragraph, Section, Table, TableView, stacked_histograms
@@ -35,8 +36,9 @@ def write_language_report(
         Section(f"Least predictable {evaluation.units}", [TableView(tabulate_hardest(evaluation))]),
     )
     num_bytes = sum(segment.num_bytes for segment in evaluation.segments)
-    subtitle = f"{num_bytes:,} bytes of {set_name} in {len(evaluation.segments):,} {evaluation.units}"
-    write_task_report(run, evaluation, TaskReport(subtitle, ("bits_per_byte",), sections), epochs)
+    scored_set = ScoredSet(set_name, len(evaluation.segments), evaluation.units)
+    report = TaskReport(scored_set, ("bits_per_byte",), sections, extent=f"{num_bytes:,} bytes")
+    write_task_report(run, evaluation, report, epochs)
 
 
 def write_masked_report(
@@ -46,8 +48,8 @@ def write_masked_report(
     samples = sample_fillings(filler, [passage.text for passage in evaluation.passages])
     note = "A word of the first passages was hidden; the tokens that the model expects there, with probabilities."
     sections = (Section("Filled masks", [Paragraph(note), TableView(samples)]),)
-    subtitle = f"{len(evaluation.passages):,} passages of {set_name}"
-    write_task_report(run, evaluation, TaskReport(subtitle, ("loss", "accuracy"), sections), epochs)
+    scored_set = ScoredSet(set_name, len(evaluation.passages))
+    write_task_report(run, evaluation, TaskReport(scored_set, ("loss", "accuracy"), sections), epochs)
 
 
 def show_distributions(task: LanguageTask, runs: Mapping[str, Run], set_name: str) -> ExampleSection | None:

@@ -15,7 +15,6 @@ from regard.jobs.tasks.task import TextSize
 from regard.run import Run
 from regard.training.planning.single_stack_sizing import TOKEN_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
-from regard.training.validate import DevPredictions, DevPredictor
 
 BYTES_PER_ROW = 900
 """Of what a model reads at once, about 256 tokens: documents may be much longer."""
@@ -75,6 +74,3 @@ class LanguageTask(SingleTextTask):
 
     def pooling(self, config: Config) -> None:
         return None
-
-    def build_dev_predictor(self, predictor: Any, config: Config, data: SingleTextData) -> DevPredictor:
-        return DevPredictions  # the loss says all: nothing is generated

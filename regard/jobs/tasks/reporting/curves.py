@@ -58,6 +58,22 @@ def draw_curves(records: Sequence[Step | Validation], unit: str) -> list[Chart]:
     return [*named, chart.with_name("score")]
 
 
+def draw_learning_rate(steps: Sequence[Step]) -> Chart:
+    """The learning rate by step, of each optimizer."""
+    rows: list[dict[str, Value]] = [
+        {"step": step.number, "learning rate": rate, "optimizer": name}
+        for step in log.pool_steps(steps)
+        for name, rate in (("AdamW", step.learning_rate), ("Muon", step.muon_learning_rate))
+        if rate is not None
+    ]
+    table = Table.from_rows(rows)
+    series = "optimizer" if "Muon" in table["optimizer"] else None
+    title = "Learning rate"
+    return line_chart(
+        table, "step", "learning rate", series, title=title, x_title="step", y_title="learning rate"
+    ).with_name("learning-rate")
+
+
 def _set_names(records: Sequence[Step | Validation]) -> list[str]:
     return ["train" if isinstance(record, Step) else "dev" for record in records]
 

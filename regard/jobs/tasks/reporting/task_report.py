@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from regard.baselines import OpponentResult
 from regard.jobs.tasks.registry import task_of
-from regard.jobs.tasks.reporting.curves import draw_curves, flatten_settings, training_facts
+from regard.jobs.tasks.reporting.curves import draw_curves, training_facts
+from regard.jobs.tasks.reporting.headline import ScoredSet, find_rival, write_headline
+from regard.jobs.tasks.reporting.run_sections import RunRecord, join_sections
 from regard.jobs.tasks.reporting.score_files import LabelEvaluation
 from regard.jobs.tasks.reporting.verdict import describe_opponents
 from regard.metrics import Score
@@ -25,36 +27,43 @@ from regard.report import (
     write_page,
 )
 from regard.run import Run
-from regard.training import log
 
 
 @dataclass(frozen=True)
 class TaskReport:
     """What a task adds to its report."""
 
-    subtitle: str
+    scored_set: ScoredSet
     measures: Sequence[str]
     """The scores of opponents that are shown."""
     sections: Sequence[Section]
     figures: Sequence[Chart] = ()
     """The charts of these sections, which are also written as files."""
+    extent: str = ""
+    """How long the examples are together, where their number does not tell: 12,345 bytes."""
 
 
 def write_task_report(run: Run, evaluation: LabelEvaluation, report: TaskReport, epochs: float) -> None:
     """Draw every chart into charts/, and all of them into one offline page."""
-    config = run.load_config()
-    task, records = task_of(config), list(log.read(run.log))
-    curves = draw_curves(records, task.unit)
+    task = task_of(run.load_config())
+    record = RunRecord(run, task, epochs)
+    curves = [*draw_curves(record.records, task.unit), *record.learning_rate()]
     for chart in track([*curves, *report.figures], "drawing charts"):
         chart.save(run.charts)
-    sections = [
-        Section("Scores", show_scores(evaluation, task.main_score, report.measures)),
-        *report.sections,
-        Section("Training", [DefinitionList(training_facts(run, records, epochs)), *map(Figure, curves)]),
-        Section("Settings", [DefinitionList(flatten_settings(config))]),
-    ]
+    scored_set, words = report.scored_set, task.report_words
+    measure = task.main_score if task.main_score in evaluation.scores else next(iter(evaluation.scores))
+    rival = find_rival(evaluation.scores, evaluation.opponents, measure)
+    headline = write_headline(words, evaluation.scores[measure], scored_set, rival, record.judge(evaluation))
+    scores = [*show_scores(evaluation, task.main_score, report.measures), *record.other_sets(scored_set.name)]
+    training: list[PagePart] = [DefinitionList(training_facts(run, record.records, epochs)), *map(Figure, curves)]
+    sections = join_sections(record, Section("Scores", scores), report.sections, training)
+    amount = f"{scored_set.count:,} {scored_set.examples or words.examples}"
+    subtitle = (
+        f"{report.extent} of {scored_set.name} in {amount}" if report.extent else f"{amount} of {scored_set.name}"
+    )
     with stage("writing the report"):
-        write_page(run.report, render_page(f"{task.name}: {run.folder.name}", report.subtitle, sections))
+        title = f"{task.name}: {run.folder.name}"
+        write_page(run.report, render_page(title, subtitle, sections, headline=headline))
 
 
 def show_scores(evaluation: LabelEvaluation, main_score: str, measures: Sequence[str]) -> list[PagePart]:

@@ -17,6 +17,7 @@ from regard.jobs.load import load
 from regard.jobs.tasks.opponents import write_opponents
 from regard.jobs.tasks.summarization import prepare
 from regard.jobs.tasks.summarization.summary_task import DevSummaries, SummaryTask, languages_of, suggest_length
+from regard.jobs.tasks.task_metric import ReportWords
 from regard.jobs.tasks.translation.data import TranslationData
 from regard.jobs.tasks.translation.encoder_decoder import EncoderDecoderTask
 from regard.jobs.tasks.translation.prepare import train_tokenizers
@@ -81,6 +82,10 @@ class SummarizeTask(SummaryTask, EncoderDecoderTask):
 
     def inspected_pair(self, pair: Pair) -> Pair:
         return pair_with_summary(pair)
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Summarizes", "summarize", "documents")
 
     @property
     def alarm_words(self) -> AlarmWords:

@@ -16,6 +16,7 @@ from regard.jobs.tasks.opponents import read_stored_pairs
 from regard.jobs.tasks.single_text import SingleTextData, SingleTextTask
 from regard.jobs.tasks.summarization import prepare
 from regard.jobs.tasks.summarization.summary_task import DevSummaries, SummaryTask, languages_of, suggest_length
+from regard.jobs.tasks.task_metric import ReportWords
 from regard.metrics.summaries import select_oracle
 from regard.run import Run
 from regard.tasks.extract.extractor import Extractor, make_targets
@@ -46,6 +47,10 @@ class ExtractTask(SummaryTask, SingleTextTask):
     main_score: str = "rouge2"
     test_file: str = "test.jsonl"
     data_settings: tuple[str, ...] = ("extract.text", "extract.summary", "extract.labels")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Extracts summaries", "extract summaries", "documents")
 
     def write_texts(self, run: Run, config: Config) -> None:
         prepare.write_texts(run, config, self.complete, one_reference=False)

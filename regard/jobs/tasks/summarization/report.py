@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from regard.jobs.tasks.reporting.example_section import ExampleSection
+from regard.jobs.tasks.reporting.headline import ScoredSet
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.jobs.tasks.summarization.evaluation import ScoredSummary, SummaryEvaluation
 from regard.report import Chart, Figure, Paragraph, Section, Table, TableView, Value, stacked_histograms
@@ -24,9 +25,9 @@ def write_report(run: Run, evaluation: SummaryEvaluation, set_name: str, epochs:
         ),
         Section("Worst summaries", [Paragraph(_MISTAKES), TableView(tabulate_mistakes(evaluation))]),
     ]
-    subtitle = f"{len(evaluation.summaries):,} documents of {set_name}"
+    scored_set = ScoredSet(set_name, len(evaluation.summaries))
     measures = ("rouge1", "rouge2", "rougeL")
-    write_task_report(run, evaluation, TaskReport(subtitle, measures, sections, [chart]), epochs)
+    write_task_report(run, evaluation, TaskReport(scored_set, measures, sections, [chart]), epochs)
 
 
 _SAMPLES = f"The first {MAX_SAMPLES} documents, not cherry-picked. Several references of one are divided by bars."

@@ -26,7 +26,7 @@ from regard.metrics.labels.statistics import CountedScore, TableCounts
 from regard.run import Run
 from regard.tasks.summarize.documents import restore_document, store_document
 from regard.training.planning.sizing import SuggestedSetting
-from regard.training.validate import DevPredictions
+from regard.training.validate import NUM_SAMPLES, DevPredictions, PredictedSample
 
 if TYPE_CHECKING:
     from regard.jobs.tasks.comparison import TaskComparison
@@ -66,7 +66,11 @@ class DevSummaries:
         score = scoring.score(scoring.measure(summaries))[self.measure]
         score = replace(score, signature=f"{score.signature}{self.note}")
         distinct_ratio = len(set(summaries)) / len(set(documents)) if len(documents) > MIN_DISTINCT else None
-        return DevPredictions(score, distinct_ratio, len(documents))
+        samples = [
+            PredictedSample.of(document.text, summary, next(iter(document.references), ""))
+            for document, summary in zip(documents[:NUM_SAMPLES], summaries, strict=False)
+        ]
+        return DevPredictions(score, distinct_ratio, len(documents), samples)
 
 
 class SummaryTask:

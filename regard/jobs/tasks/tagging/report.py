@@ -1,5 +1,6 @@
 """What the report of a tagger adds: the scores of every type, and the sentences with most errors."""
 
+from regard.jobs.tasks.reporting.headline import ScoredSet
 from regard.jobs.tasks.reporting.part_scores import describe_parts, describe_unknown, tabulate_parts
 from regard.jobs.tasks.reporting.task_report import TaskReport, write_task_report
 from regard.jobs.tasks.tagging.evaluation import TaggingEvaluation
@@ -21,7 +22,7 @@ def write_report(run: Run, evaluation: TaggingEvaluation, set_name: str, epochs:
         Section(title, [*map(Paragraph, notes), TableView(tabulate_parts(evaluation.types, noun, "gold"))]),
         Section("Sentences with most errors", shown),
     ]
-    report = TaskReport(f"{len(evaluation.sentences):,} sentences of {set_name}", ("f1", "accuracy"), sections)
+    report = TaskReport(ScoredSet(set_name, len(evaluation.sentences)), ("f1", "accuracy"), sections)
     write_task_report(run, evaluation, report, epochs)
 
 

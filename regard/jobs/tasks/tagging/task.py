@@ -27,7 +27,7 @@ from regard.jobs.tasks.tagging.evaluation import (
     unify_tags,
 )
 from regard.jobs.tasks.tagging.files import read_tagging, write_tagging
-from regard.jobs.tasks.task_metric import LOSS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, PredictionWords, ReportWords, TaskMetric
 from regard.metrics.labels.statistics import CountedScore
 from regard.run import Run
 from regard.tasks.loss import LossModule
@@ -39,7 +39,7 @@ from regard.tasks.tag.tags import TagSet
 from regard.tasks.text_forward import TextModel
 from regard.training.planning.single_stack_sizing import TAG_SIZING, suggest_single_stack
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting
-from regard.training.validate import DevPredictions, DevPredictor
+from regard.training.validate import NUM_SAMPLES, DevPredictions, DevPredictor, PredictedSample
 
 if TYPE_CHECKING:
     from regard.inspection.text_readers import TextReader
@@ -67,7 +67,17 @@ class DevTags:
         gold = [sentence.tags for sentence in sentences]
         predicted = [tuple(tags) for tags in self.tagger.tag([sentence.words for sentence in sentences])]
         scores = score_tags(unify_tags(gold, detect_scheme(gold)), predicted)
-        return DevPredictions(next(iter(scores.values())), None, len(sentences))
+        shown = zip(sentences[:NUM_SAMPLES], predicted, strict=False)
+        samples = [
+            PredictedSample.of(" ".join(one.words), _join_tags(one.words, tags), _join_tags(one.words, one.tags))
+            for one, tags in shown
+        ]
+        return DevPredictions(next(iter(scores.values())), None, len(sentences), samples)
+
+
+def _join_tags(words: Sequence[str], tags: Sequence[str]) -> str:
+    """The words that have a tag, with it: Paris/B-LOC."""
+    return " ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=False) if tag != "O") or "no tag"
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,10 @@ class TagTask(SingleTextTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("tag", "tagging", "sentence")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Tags words", "tag words", "sentences")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:

@@ -10,8 +10,9 @@ from regard.data import ibm_model1
 from regard.data.batch import Batches
 from regard.data.unigram import unigram_loss
 from regard.formats import Pair
+from regard.jobs.live.previews import MAX_TOKENS, MIN_TOKENS, AttentionExample
 from regard.jobs.load import new_translation_model, require_memory
-from regard.jobs.tasks.attention_task import AttentionTask
+from regard.jobs.tasks.attention_task import MAX_CANDIDATES, AttentionTask
 from regard.jobs.tasks.task import LossFactory, TextSize
 from regard.jobs.tasks.translation import data as translation_data
 from regard.jobs.tasks.translation import prepare
@@ -69,6 +70,17 @@ class EncoderDecoderTask(AttentionTask):
         from regard.jobs.train.head_recorder import HeadRecorder  # imports the whole of regard.inspection
 
         return HeadRecorder(run, model, data, config.train.head_stats_every)
+
+    def find_attention_example(self, data: TranslationData) -> AttentionExample | None:
+        """The first dev pair whose sides both have a readable length; its target is read, not written."""
+        sides = (data.dev.source_ids, data.dev.target_ids)
+        pairs = ([side[n].tolist() for side in sides] for n in range(min(len(data.dev), MAX_CANDIDATES)))
+        pair = next((one for one in pairs if all(MIN_TOKENS <= len(ids) <= MAX_TOKENS for ids in one)), None)
+        if pair is None:
+            return None
+        source, target = pair
+        columns = data.tokenizers.source.convert_ids_to_tokens(source)
+        return AttentionExample(source, target, data.tokenizers.target.convert_ids_to_tokens(target), columns)
 
     def baseline_loss(self, config: Config, data: TranslationData) -> float:
         return unigram_loss(data.train.target_ids, data.dev.target_ids, data.vocab_size)

@@ -15,10 +15,10 @@ from regard.data.store import Corpus
 from regard.decode import GreedySearch
 from regard.evaluation import Evaluation
 from regard.formats import Pair, read_pairs
-from regard.jobs.evaluate import evaluate_translator, read_sentences, write_scores
+from regard.jobs.evaluate import evaluate_translator, read_scores, read_sentences, write_scores
 from regard.jobs.load import load
 from regard.jobs.run_kind import use_command
-from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, TaskMetric
+from regard.jobs.tasks.task_metric import LOSS, TOKENIZATION_SETTINGS, PredictionWords, ReportWords, TaskMetric
 from regard.jobs.tasks.translation import prepare
 from regard.jobs.tasks.translation.data import TranslationData
 from regard.jobs.tasks.translation.encoder_decoder import EncoderDecoderTask
@@ -35,7 +35,7 @@ from regard.tasks.translate.translator import Translator
 from regard.training.alarms import AlarmWords
 from regard.training.planning.recipes import RECIPES, choose_recipe
 from regard.training.planning.sizing import SizingInputs, SuggestedSetting, suggest_settings
-from regard.training.validate import DevPredictions, Validator
+from regard.training.validate import NUM_SAMPLES, DevPredictions, PredictedSample, Validator
 
 if TYPE_CHECKING:
     from regard.jobs.tasks.reporting.example_section import ExampleSection
@@ -76,7 +76,9 @@ class GreedyTranslations:
         distinct_ratio = len(set(translations)) / num_sources if num_sources > 4 else None
         bleu = corpus_bleu(translations, [pair.target for pair in pairs], self.tokenization)
         score = replace(bleu, signature=f"{bleu.signature}, by greedy decoding")
-        return DevPredictions(score, distinct_ratio, len(pairs))
+        shown = zip(pairs[:NUM_SAMPLES], translations, strict=False)
+        samples = [PredictedSample.of(pair.source, translation, pair.target) for pair, translation in shown]
+        return DevPredictions(score, distinct_ratio, len(pairs), samples)
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,10 @@ class TranslateTask(EncoderDecoderTask):
     @property
     def prediction_words(self) -> PredictionWords:
         return PredictionWords("translate", "translation", "sentence", "greedy decoding", "translations")
+
+    @property
+    def report_words(self) -> ReportWords:
+        return ReportWords("Translates", "translate", "sentences")
 
     @property
     def metrics(self) -> Mapping[str, TaskMetric]:
@@ -193,6 +199,13 @@ class TranslateTask(EncoderDecoderTask):
 
     def write_scores(self, run: Run, name: str, evaluation: Evaluation, files: Sequence[str] = ()) -> None:
         write_scores(run, name, evaluation, files)
+
+    def restore_evaluation(self, run: Run, set_name: str) -> Evaluation | None:
+        if not (run.scores(set_name).exists() and run.sentence_scores(set_name).exists()):
+            return None
+        stored, sentences = read_scores(run, set_name), read_sentences(run, set_name)
+        tokenization = _stored_tokenization(run, [one.reference for one in sentences])
+        return Evaluation(stored.scores, sentences, stored.baselines, stored.loss, stored.pads_counted, tokenization)
 
     def write_report(
         self, run: Run, predictor: Translator, evaluation: Evaluation, set_name: str, epochs: float
