@@ -107,7 +107,12 @@ class ModelStepper:
     def step(self, last_tokens: Tensor) -> Tensor:
         assert self._batch is not None
         scores = self._batch.step(last_tokens).float()  # (R, V)
-        return scores.index_fill_(1, self._forbidden_ids, -torch.inf)  # what is never part of an output
+        # What is never part of an output.
+        return scores.index_fill_(1, self._batch.output.columns_of(self._forbidden_ids), -torch.inf)
+
+    def tokens_at(self, columns: Tensor) -> Tensor:
+        assert self._batch is not None
+        return self._batch.output.tokens_at(columns)
 
     def select(self, rows: Tensor) -> None:
         assert self._batch is not None
