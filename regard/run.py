@@ -14,6 +14,8 @@
     text_statistics.json          lengths, characters and sentences of the training text
     pruning.json                  which heads were pruned, and what that cost
     senses.json  scores/<set>.json  scores/<set>.sentences.tsv
+    shortlist.safetensors         the target tokens that can translate each source token
+    shortlist.json                what they change, measured on dev
     ctranslate2/<kind>/           the model for CTranslate2, converted from the best weights on first use
 
 Files are written atomically. A checkpoint counts only once latest.json names it: a kill leaves the previous one intact.
@@ -154,6 +156,16 @@ class Run:
         return self.folder / "text_statistics.json"
 
     @property
+    def shortlist(self) -> Path:
+        """The target tokens that can translate each source token."""
+        return self.folder / "shortlist.safetensors"
+
+    @property
+    def shortlist_record(self) -> Path:
+        """How the shortlist was made, and what it changes."""
+        return self.folder / "shortlist.json"
+
+    @property
     def pruning(self) -> Path:
         return self.folder / "pruning.json"
 
@@ -225,6 +237,7 @@ class Run:
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average_weights]
         files += [self.lock_file, self.initial_weights, self.doctor, self.report, self.pruning, self.head_history]
         files += [self.text_statistics, self.labels, self.calibration]
+        files += [self.shortlist, self.shortlist_record]
         folders = [self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")]
         folders += [self.store, self.charts, self.tensorboard]
         return [*files, *self._tokenizer_paths(), *folders]

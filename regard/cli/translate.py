@@ -75,13 +75,23 @@ WORKERS = option(
     max=MAX_WORKERS,
 )
 QUANTIZE = option(
-    ADVANCED, "KIND", "Precision: none, or int8, which is faster on a CPU and nearly as good.", default="none"
+    ADVANCED,
+    "KIND",
+    "Precision: none (float32), int8, or auto: int8 on a CPU, float32 with --engine torch.",
+    default="auto",
 )
 ENGINE = option(
     ADVANCED,
     "NAME",
-    "What runs the model: torch, or ctranslate2 (an optional dependency) with the same weights.",
-    default="torch",
+    "What runs the model: torch, ctranslate2, or auto: the fastest that is installed and can do what is asked.",
+    default="auto",
+)
+SHORTLIST = option(
+    ADVANCED,
+    "KIND",
+    "Choose among the tokens that can translate the source: on, off, or auto: where that was measured to change "
+    "next to nothing (regard shortlist), and no scores are printed.",
+    default="auto",
 )
 
 
@@ -106,6 +116,7 @@ def translate(
     workers: int = WORKERS,
     quantize: str = QUANTIZE,
     engine: str = ENGINE,
+    shortlist: str = SHORTLIST,
     device: str = DEVICE,
 ) -> None:
     """Translate text line by line, or a .po or .xlf file. Empty lines stay empty, and the order is kept.
@@ -129,7 +140,9 @@ def translate(
     search = sampling if sample else _build_search(beam, alpha, nbest, scored)
     file = None if file == Path("-") else file
     _check_outputs(out, issues, file)
-    runtime = RuntimeOptions(device, workers, quantize, engine).with_workers_for(_input_size(file))
+    if scored and shortlist == "auto":
+        shortlist = "off"  # a score is a log-probability over all tokens
+    runtime = RuntimeOptions(device, workers, quantize, engine, shortlist).with_workers_for(_input_size(file))
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
     if file is not None and is_document(file):
         path = _require_output(file, out, nbest > 1 or scored)

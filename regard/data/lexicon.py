@@ -68,7 +68,7 @@ def sample_corpus(corpus: Corpus) -> list[IdRow]:
 
 
 def spread(lengths: Array) -> Array:
-    """The numbers of the sentence pairs to count, of these lengths (2, N): all short ones, or MAX_CELLS cells of them."""
+    """The numbers of the sentence pairs to count, of these lengths (2, N): all short ones, or MAX_CELLS cells."""
     lengths = lengths + 1
     short = np.flatnonzero(lengths.max(axis=0, initial=0) <= MAX_LENGTH)
     num_cells = int(lengths[:, short].prod(axis=0).sum())

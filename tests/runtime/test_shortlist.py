@@ -28,9 +28,7 @@ def make_shortlist(size: int, seed: int = 2) -> Shortlist:
     )
 
 
-ALL = Shortlist(
-    np.empty(0, np.int32), np.zeros(V_SOURCE + 1, np.int32), np.arange(V_TARGET, dtype=np.int32), V_TARGET
-)
+ALL = Shortlist(np.empty(0, np.int32), np.zeros(V_SOURCE + 1, np.int32), np.arange(V_TARGET, dtype=np.int32), V_TARGET)
 
 
 @pytest.fixture(scope="module")
