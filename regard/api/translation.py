@@ -1,7 +1,7 @@
 """Translate files and streams of lines."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from regard.api.arguments import AnyPath, Files, list_files
@@ -13,13 +13,17 @@ from regard.formats.document import is_plain_text
 from regard.jobs.shortlist.make import make_shortlist as make
 from regard.jobs.shortlist.record import ShortlistRecord
 from regard.jobs.text_statistics import load_statistics
-from regard.jobs.translate.engine_choice import open_translator
+from regard.jobs.translate.engine_choice import open_chosen
 from regard.jobs.translate.pipeline import build_length_limit, build_pipeline
 from regard.jobs.translate.sentence_splitting import choose_splitting
 from regard.jobs.translate.text import DocumentResult, accept_translation, translate_document, translate_lines
 from regard.jobs.translate.worker_pool import RuntimeOptions
 from regard.run import Run, open_run
 from regard.tasks.translate.translator import Translation
+
+
+def ignore(text: str) -> None:
+    """Announce nothing."""
 
 
 def translate_file(
@@ -31,6 +35,7 @@ def translate_file(
     runtime: RuntimeOptions | None = None,
     long: str = "split",
     split_sentences: str = "auto",
+    announce: Callable[[str], object] = ignore,
     progress: bool = False,
 ) -> DocumentResult:
     """Translate a text, .po or .xlf file; the translated file is written to `out`, which may be the file itself.
@@ -46,6 +51,8 @@ def translate_file(
     at sentence ends, or refuses them. `split_sentences` is auto, always or never: lines of several sentences are
     translated sentence by sentence, with auto unless the model was trained on such lines.
 
+    `announce` is called with the engine that translates, and why no faster one does.
+
     `issues` of the result has what the translations have probably lost: omissions, numbers, and characters that the
     model has never seen. In a .po or .xlf file they are also notes of their entries.
     """
@@ -56,7 +63,9 @@ def translate_file(
     document = open_document(path, data.source, data.target)
     check = check_translation if is_document(path) else accept_translation
     search, runtime = search or BeamSearch(), runtime or RuntimeOptions()
-    with showing(progress), open_translator(Path(run), runtime, search) as translator:
+    with showing(progress), open_chosen(Path(run), runtime, search) as opened:
+        announce(opened.choice.describe())
+        translator = opened.backend
         pipeline = build_pipeline(trained_run, translator.tokenizers, long, split_sentences)
         return translate_document(translator, document, Path(out), search, pipeline, check)
 
@@ -69,6 +78,7 @@ def translate_stream(
     runtime: RuntimeOptions | None = None,
     long: str = "split",
     split_sentences: str = "auto",
+    announce: Callable[[str], object] = ignore,
     name: str = "line",
 ) -> Iterator[list[Translation]]:
     """The translations of each line, best first, as lines arrive; memory does not grow with their number.
@@ -76,8 +86,8 @@ def translate_stream(
         for candidates in regard.translate_stream("runs/mine", open("long.txt")):
             print(candidates[0].text)
 
-    `search`, `runtime`, `long` and `split_sentences` are those of `translate_file`. `issues` of a translation has what
-    it has probably lost. `name` names the lines in error messages.
+    `search`, `runtime`, `long`, `split_sentences` and `announce` are those of `translate_file`. `issues` of a
+    translation has what it has probably lost. `name` names the lines in error messages.
     """
     if isinstance(lines, str):
         raise TypeError("translate_stream() takes lines, as a file or a list of str, got one str")
@@ -86,7 +96,9 @@ def translate_stream(
     search, runtime = search or BeamSearch(), runtime or RuntimeOptions()
     texts = (line.removesuffix("\n") for line in lines)
     opened = contextlib.ExitStack()  # what cannot be opened is an error of this call, not of the first line
-    translator = opened.enter_context(open_translator(Path(run), runtime, search))
+    engine = opened.enter_context(open_chosen(Path(run), runtime, search))
+    announce(engine.choice.describe())
+    translator = engine.backend
 
     def translate() -> Iterator[list[Translation]]:
         with opened:

@@ -144,6 +144,7 @@ def translate(
         shortlist = "off"  # a score is a log-probability over all tokens
     runtime = RuntimeOptions(device, workers, quantize, engine, shortlist).with_workers_for(_input_size(file))
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
+    options["announce"] = _print_engine
     if file is not None and is_document(file):
         path = _require_output(file, out, nbest > 1 or scored)
         _print_splitting(run, split_sentences)
@@ -206,6 +207,14 @@ def _print_splitting(run: Path, split_sentences: str) -> None:
     if reason := describe_splitting(run, split_sentences):
         note = f"Lines are translated whole: {reason}. `--split-sentences always` translates sentence by sentence."
         typer.echo("\n".join(wrap(note, terminal_width(), "", "  ")), err=True)
+
+
+def _print_engine(description: str) -> None:
+    """Say what translates, and why it is not something faster."""
+    from regard.display.console import terminal_width
+    from regard.display.layout import wrap
+
+    typer.echo("\n".join(wrap(f"Translated by {description}.", terminal_width(), "", "  ")), err=True)
 
 
 def _open_issue_log(out: Path | None, issues: Path | None) -> "IssueLog":

@@ -91,13 +91,18 @@ def save_record(run: Run, record: ShortlistRecord) -> None:
 
 def load_shortlist(run: Run, tokenizers: Tokenizers) -> Shortlist:
     """The shortlist of a run."""
-    if not run.shortlist.exists():
-        raise RunError(f"{run.folder}: has no shortlist; make one with `regard shortlist {run.folder}`")
+    require_shortlist(run)
     try:
         raw = read_bytes(run.verify(run.shortlist), MAX_FILE_BYTES)
     except OSError as error:
         raise RunError(f"{run.shortlist}: cannot be read ({error.strerror or error})") from None
     return read_shortlist(raw, run.shortlist, tokenizers)
+
+
+def require_shortlist(run: Run) -> None:
+    """Refuse a run without one."""
+    if not run.shortlist.exists():
+        raise RunError(f"{run.folder}: has no shortlist; make one with `regard shortlist {run.folder}`")
 
 
 def read_record(run: Run) -> ShortlistRecord:
@@ -112,6 +117,8 @@ def name_search(search: Search) -> str:
 
 def decide(run: Run, mode: str, engine: str, quantize: str, search: Search) -> Decision:
     """Whether to use the shortlist of a run: on, off, or auto, which asks the trials of this engine and precision."""
+    if mode == "on":
+        require_shortlist(run)
     if mode != "auto":
         return Decision(mode == "on", f"--shortlist {mode}")
     if not run.shortlist.exists() or not run.shortlist_record.exists():

@@ -1,6 +1,10 @@
 """What the tasks share whose runs are inspected by their attention: all but those whose decisions are explained."""
 
+from typing import Any
+
+from regard.config import Config
 from regard.formats import Pair
+from regard.run import Run
 
 
 class AttentionTask:
@@ -12,3 +16,10 @@ class AttentionTask:
 
     def inspected_pair(self, pair: Pair) -> Pair:
         return pair
+
+    def closing_seconds(self, config: Config, data: Any) -> float:
+        return 0.0
+
+    def close(self, run: Run, config: Config, data: Any) -> list[str]:
+        """Nothing more is made of most runs."""
+        return []

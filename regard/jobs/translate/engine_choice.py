@@ -16,7 +16,6 @@ from regard.jobs.load import LINEAR_FACTORIES
 from regard.jobs.shortlist.record import decide
 from regard.jobs.translate.engine import open_engine
 from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend, WorkerPool, load_with_shortlist
-from regard.progress import report_note
 from regard.run import open_run
 
 EXACT = RuntimeOptions(quantize="none", engine="torch", shortlist="off")
@@ -33,7 +32,7 @@ class ChosenEngine:
     quantize: str
     uses_shortlist: bool
     reasons: tuple[str, ...] = ()
-    """Why a faster one was not taken, and why there is a shortlist or none."""
+    """Why a faster one was not taken, and why a shortlist is used."""
 
     def describe(self) -> str:
         """Engine, precision, shortlist and reasons, in a line."""
@@ -55,17 +54,6 @@ class OpenedEngine:
 
     choice: ChosenEngine
     backend: TranslationBackend
-
-
-@contextlib.contextmanager
-def open_translator(
-    folder: Path, options: RuntimeOptions, search: Search | None = None
-) -> Iterator[TranslationBackend]:
-    """The backend of a run for this search; a note says which engine was chosen."""
-    with open_chosen(folder, options, search) as opened:
-        if options.engine == "auto":
-            report_note(f"engine: {opened.choice.describe()}")
-        yield opened.backend
 
 
 @contextlib.contextmanager
@@ -147,7 +135,5 @@ def _torch_backend(
 
 
 def _explain_shortlist(options: RuntimeOptions, is_used: bool, reason: str) -> tuple[str, ...]:
-    """What to say about the shortlist: nothing where it was not to be expected."""
-    if options.shortlist != "auto" or reason == "the run has none":
-        return ()
-    return (f"{'shortlist' if is_used else 'no shortlist'}: {reason}",)
+    """Why the translations may differ from those without a shortlist, where it was not asked for."""
+    return (f"shortlist: {reason}",) if is_used and options.shortlist == "auto" else ()
