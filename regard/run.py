@@ -39,34 +39,17 @@ from regard import config as settings
 from regard.atomic import atomic_write as atomic_write
 from regard.atomic import sha256
 from regard.atomic import write_text as write_text
+from regard.checkpoint_records import BestWeights as BestWeights
+from regard.checkpoint_records import LatestCheckpoint as LatestCheckpoint
 from regard.config import Config
 from regard.errors import BusyError, RunError
 from regard.exchange import recover
-from regard.files import Count, Finite
 
 BEST_WEIGHTS = re.compile(r"(weights/\d{1,20}|average|initial)\.safetensors")
 STEP = re.compile(r"[0-9]{8,16}")  # the name of a checkpoint
 RUN_FORMAT = 2  # raised by every incompatible change to the files of a run; other formats are refused
 Record = TypeVar("Record")
 PACKAGES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
-
-
-@dataclass(frozen=True)
-class BestWeights:
-    """best.json: the weights to translate with."""
-
-    weights: str  # the file, relative to the run folder
-    step: Count
-    cost: Finite | None  # on dev: the loss, or BLEU with its sign changed; None if never validated
-    metric: str
-
-
-@dataclass(frozen=True)
-class LatestCheckpoint:
-    """latest.json: the checkpoint to resume from."""
-
-    step: Count
-    finished: bool = False
 
 
 @dataclass(frozen=True)

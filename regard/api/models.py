@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -24,6 +25,7 @@ from regard.jobs.translate.engine_choice import OpenedEngine, open_chosen
 from regard.jobs.translate.pipeline import build_pipeline
 from regard.jobs.translate.text import translate_texts
 from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend
+from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.run import Run
 from regard.tasks.embed.embedder import Embedder
@@ -148,9 +150,9 @@ class TranslationModel:
         `beam` is the beam width (1: greedy search), `alpha` the length penalty. With `scores`, a result is a
         `Translation` with `text`, `score` and `issues`, what it has probably lost; with `nbest`, a list of at most that
         many of them with different texts, best first. Both are over all tokens, not over a shortlist. `search` replaces
-        the beam search, as in `search=regard.SamplingSearch(temperature=0.8)`, which PyTorch does whatever the engine
-        is. `split_sentences` is that of `translate_file`. Blank texts stay
-        as they are, line ends are kept, and lines longer than in training are split at sentence ends.
+        the beam search, as in `search=regard.SamplingSearch(temperature=0.8)`, which is always PyTorch's.
+        `split_sentences` is that of `translate_file`. Blank texts stay as they are, line ends are kept, and lines
+        longer than in training are split at sentence ends.
         """
         one = isinstance(texts, str)
         items = [texts] if isinstance(texts, str) else require_texts(texts, "translate()")
@@ -208,11 +210,15 @@ class TranslationModel:
         True
         """
         require_text(source, "attention()")
+        if target is None and not isinstance(self._backend, Translator):
+            target = self.translate(source)  # which PyTorch, in float32, might translate otherwise
         run = Run(self.run.folder)
         return trace_attention(InspectedRun(run, self.run.config, self.translator), source, target)
 
     def __repr__(self) -> str:
-        return f"<TranslationModel {self.run.describe()}, by {self.engine}>"
+        shapes = weights.read_shapes(Run(self.run.folder).best_weights())
+        parameters = sum(map(math.prod, shapes.values()))
+        return f"<TranslationModel {self.run.describe()}, {parameters:,} parameters, by {self.engine}>"
 
 
 class EncoderModel:

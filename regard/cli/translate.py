@@ -133,26 +133,22 @@ def translate(
     from regard.decode import SamplingSearch
     from regard.jobs.translate.worker_pool import RuntimeOptions
 
-    if sample and nbest > 1:
-        raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
     scored = scores or as_json
     sampling = SamplingSearch(temperature, top_k, top_p, seed, min_p=min_p)  # wrong values are refused, used or not
-    search = sampling if sample else _build_search(beam, alpha, nbest, scored)
+    search = _build_search(beam, alpha, nbest, scored, sampling if sample else None)
     file = None if file == Path("-") else file
     _check_outputs(out, issues, file)
-    if scored and shortlist == "auto":
-        shortlist = "off"  # a score is a log-probability over all tokens
+    shortlist = "off" if scored and shortlist == "auto" else shortlist  # a score is a log-probability over all tokens
     runtime = RuntimeOptions(device, workers, quantize, engine, shortlist).with_workers_for(_input_size(file))
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
-    options["announce"] = _print_engine
     if file is not None and is_document(file):
         path = _require_output(file, out, nbest > 1 or scored)
         _print_splitting(run, split_sentences)
-        _print_document_result(translate_file(run, file, path, **options), path, issues)
+        _print_document_result(translate_file(run, file, path, announce=_print_engine, **options), path, issues)
         return
     prompt_for_lines("sentence", file)
     name = "standard input" if file is None else str(file)
-    lines = translate_stream(run, read_input(file), name=name, **options)
+    lines = translate_stream(run, read_input(file), name=name, announce=_print_engine, **options)
     _print_splitting(run, split_sentences)
     format_rows = _json_rows if as_json else functools.partial(_output_rows, numbered=nbest > 1, scored=scores)
     with _open_issue_log(out, issues) as log:
@@ -244,9 +240,14 @@ def _require_output(file: Path, out: Path | None, is_for_text: bool) -> Path:
     return out
 
 
-def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search":
+def _build_search(beam: int, alpha: float, nbest: int, scored: bool, sampling: "Search | None") -> "Search":
+    """Sampling, where it is asked for; otherwise a search."""
     from regard.decode import BeamSearch, GreedySearch
 
+    if sampling is not None and nbest > 1:
+        raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
+    if sampling is not None:
+        return sampling
     return GreedySearch(scored=scored) if beam == 1 and nbest == 1 else BeamSearch(beam, alpha, nbest)
 
 

@@ -49,8 +49,8 @@ def count_lexicon(rows: Sequence[IdRow], source_size: int, target_size: int) -> 
     ]
     source, target = keys // target_size, keys % target_size
     alignments = np.zeros(len(keys), np.float32)
-    for explained, given in track([("target", source), ("source", target)], "counting translations of tokens"):
-        alignments += _fit(blocks, given, explained) / 2
+    for explained, explaining in track([("target", source), ("source", target)], "counting translations of tokens"):
+        alignments += _fit(blocks, explaining, explained) / 2
     counts = [np.bincount(np.concatenate([_NONE, *(row[side] for row in rows)])) for side in (0, 1)]
     source_counts, target_counts = (
         np.pad(count, (0, size - len(count))) for count, size in zip(counts, (source_size, target_size), strict=True)
@@ -78,19 +78,19 @@ def spread(lengths: Array) -> Array:
 _NONE = np.empty(0, np.int64)
 
 
-def _fit(blocks: list[_Block], given: Array, explained: str) -> Array:
-    """Expected alignments (P,) of the model that explains the tokens of one side by those of the other (`given`)."""
-    probabilities = np.ones(len(given), np.float32)
+def _fit(blocks: list[_Block], tokens: Array, explained: str) -> Array:
+    """Expected alignments (P,) of the model that explains the tokens of one side by those of the other (P,)."""
+    probabilities = np.ones(len(tokens), np.float32)
     alignments = probabilities
     for _ in range(ITERATIONS):
-        alignments = np.zeros(len(given), np.float32)
+        alignments = np.zeros(len(tokens), np.float32)
         for block in blocks:
             positions = block.rows if explained == "target" else block.columns
             cells = probabilities[block.pairs]
             posteriors = cells / np.maximum(np.bincount(positions, weights=cells), 1e-30)[positions]
             np.add.at(alignments, block.pairs, posteriors.astype(np.float32))
-        totals = np.bincount(given, weights=alignments) if len(given) else alignments
-        probabilities = (alignments / np.maximum(totals, 1e-30)[given]).astype(np.float32)
+        totals = np.bincount(tokens, weights=alignments) if len(tokens) else alignments
+        probabilities = (alignments / np.maximum(totals, 1e-30)[tokens]).astype(np.float32)
     return alignments
 
 

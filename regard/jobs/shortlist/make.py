@@ -123,7 +123,7 @@ def _spread_pairs(pairs: list[Pair]) -> list[Pair]:
 def _translate_greedily(backend: TranslationBackend, pairs: Sequence[Pair]) -> Iterator[list[IdRow]]:
     """The sources and translations of both halves of the pairs, as ids."""
     sources = [pair.source for pair in pairs]
-    texts = [found[0].text for found in backend.candidates(sources, GreedySearch(scored=False))]
+    texts = [candidates[0].text for candidates in backend.candidates(sources, GreedySearch(scored=False))]
     rows = list(zip(backend.tokenizers.source.encode(sources), backend.tokenizers.target.encode(texts), strict=True))
     yield from (rows[::2], rows[1::2])
 
@@ -142,7 +142,7 @@ def _try(
     for backend in (plain, restricted):
         start = time.perf_counter()
         with stage(f"trying the lists ({name_search(search)})"):
-            outputs.append([found[0].text for found in backend.candidates(sources, search)])
+            outputs.append([candidates[0].text for candidates in backend.candidates(sources, search)])
         seconds.append(time.perf_counter() - start)
     before, after = (corpus_bleu(texts, references, tokenization).value for texts in outputs)
     unchanged = sum(one == other for one, other in zip(*outputs, strict=True)) / len(pairs)

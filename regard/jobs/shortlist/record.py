@@ -21,7 +21,7 @@ MAX_SHARE = 0.4
 """Of the vocabulary that a list may have on average: longer ones gain nothing (benchmarks/shortlist.py)."""
 
 
-class Decision(NamedTuple):
+class ShortlistDecision(NamedTuple):
     """Whether a shortlist is used, and why."""
 
     is_used: bool
@@ -64,17 +64,21 @@ class ShortlistRecord:
     """The checksum of the weights that it was tried with."""
     trials: tuple[ShortlistTrial, ...]
 
-    def judge(self, engine: str, quantize: str, search: str) -> Decision:
+    def judge(self, engine: str, quantize: str, search: str) -> ShortlistDecision:
         """Whether the lists are used by default, with this engine, precision and kind of search."""
         fitting = [one for one in self.trials if (one.engine, one.quantize, one.search) == (engine, quantize, search)]
         if not fitting:
-            return Decision(False, "it was not tried with this engine and search")
+            return ShortlistDecision(False, "it was not tried with this engine and search")
         share = self.mean_tokens / max(1, self.vocab_size)
         if share > MAX_SHARE:
-            return Decision(False, f"its lists have {share:.0%} of the vocabulary, which would hardly be faster")
+            return ShortlistDecision(
+                False, f"its lists have {share:.0%} of the vocabulary, which would hardly be faster"
+            )
         if self.covered < MIN_UNCHANGED:
-            return Decision(False, f"{self.covered:.1%} of the translations stay where sentences come one at a time")
-        return Decision(fitting[0].passes, fitting[0].describe())
+            return ShortlistDecision(
+                False, f"{self.covered:.1%} of the translations stay where sentences come one at a time"
+            )
+        return ShortlistDecision(fitting[0].passes, fitting[0].describe())
 
 
 def save_shortlist(run: Run, shortlist: Shortlist) -> None:
@@ -115,17 +119,17 @@ def name_search(search: Search) -> str:
     return names.get(type(search), type(search).__name__)
 
 
-def decide(run: Run, mode: str, engine: str, quantize: str, search: Search) -> Decision:
+def decide(run: Run, mode: str, engine: str, quantize: str, search: Search) -> ShortlistDecision:
     """Whether to use the shortlist of a run: on, off, or auto, which asks the trials of this engine and precision."""
     if mode == "on":
         require_shortlist(run)
     if mode != "auto":
-        return Decision(mode == "on", f"--shortlist {mode}")
+        return ShortlistDecision(mode == "on", f"--shortlist {mode}")
     if not run.shortlist.exists() or not run.shortlist_record.exists():
-        return Decision(False, "the run has none")
+        return ShortlistDecision(False, "the run has none")
     if quantize == "none":
-        return Decision(False, "float32 is exact")
+        return ShortlistDecision(False, "float32 is exact")
     record = read_record(run)
     if record.weights != sha256(run.best_weights()):
-        return Decision(False, "it was tried with other weights")
+        return ShortlistDecision(False, "it was tried with other weights")
     return record.judge(engine, quantize, name_search(search))

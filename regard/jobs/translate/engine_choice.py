@@ -8,7 +8,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from regard.decode import BeamSearch, Search
+from regard.decode import BeamSearch, GreedySearch, Search
 from regard.errors import ConfigError, RegardError
 from regard.hardware import configure_cpu, pick_device
 from regard.interchange.engine import CTranslate2Translator
@@ -114,7 +114,9 @@ def _open_torch(
     on_cpu = pick_device(options.device).type == "cpu"
     quantize = options.quantize
     if quantize == "auto":
-        quantize = "int8" if on_cpu and options.engine == "auto" else "none"
+        # In 8 bits a batch shares one scale, so a sample would depend on the other sentences, and on --workers.
+        is_fast = on_cpu and options.engine == "auto" and isinstance(search, GreedySearch | BeamSearch)
+        quantize = "int8" if is_fast else "none"
     num_workers = options.workers or 1
     if num_workers > 1 and not on_cpu:
         raise ConfigError(f"--workers {num_workers} is for CPUs; on {options.device}, use one process")
