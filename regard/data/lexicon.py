@@ -44,7 +44,9 @@ def count_lexicon(rows: Sequence[IdRow], source_size: int, target_size: int) -> 
     """The lexicon of sentence pairs, as ids without EOS, which is added for words without a counterpart."""
     keys = np.unique(np.concatenate([_NONE, *(np.unique(keys) for keys, _, _ in _cells(rows, target_size))]))
     blocks = [
-        _Block(np.searchsorted(keys, block_keys).astype(np.int32), target_positions, source_positions)
+        _Block(
+            np.searchsorted(keys, block_keys).astype(np.int32), _shorten(target_positions), _shorten(source_positions)
+        )
         for block_keys, target_positions, source_positions in _cells(rows, target_size)
     ]
     source, target = keys // target_size, keys % target_size
@@ -60,11 +62,16 @@ def count_lexicon(rows: Sequence[IdRow], source_size: int, target_size: int) -> 
     return Lexicon(source, target, probability.astype(np.float32), target_counts / max(1, len(rows)))
 
 
+def _shorten(positions: Array) -> Array:
+    """In half of the memory."""
+    return positions.astype(np.int32)
+
+
 def sample_corpus(corpus: Corpus) -> list[IdRow]:
     """Sentence pairs that are spread over a corpus, as many as are counted."""
     every = np.arange(len(corpus))
     chosen = spread(np.stack((corpus.source_ids.lengths(every), corpus.target_ids.lengths(every))))
-    return [(corpus.source_ids[row], corpus.target_ids[row]) for row in chosen.tolist()]
+    return [(corpus.source_ids[row].tolist(), corpus.target_ids[row].tolist()) for row in chosen.tolist()]
 
 
 def spread(lengths: Array) -> Array:
@@ -106,7 +113,7 @@ def _cells(rows: Sequence[IdRow], target_size: int) -> Iterator[tuple[Array, Arr
         positions[1].append(np.tile(np.arange(starts[1], starts[1] + len(source)), len(target)))
         starts, num_cells = [starts[0] + len(target), starts[1] + len(source)], num_cells + len(keys[-1])
         if num_cells >= BLOCK_CELLS:
-            yield np.concatenate(keys), *(np.concatenate(side).astype(np.int32) for side in positions)
+            yield np.concatenate(keys), np.concatenate(positions[0]), np.concatenate(positions[1])
             keys, positions, starts, num_cells = [], ([], []), [0, 0], 0
     if keys:
-        yield np.concatenate(keys), *(np.concatenate(side).astype(np.int32) for side in positions)
+        yield np.concatenate(keys), np.concatenate(positions[0]), np.concatenate(positions[1])

@@ -56,11 +56,16 @@ def build_shortlist(lexicon: Lexicon, tokenizers: Tokenizers, min_probability: f
     target_size = tokenizers.target.vocab_size
     is_always = (lexicon.frequency >= min_probability) & (lexicon.frequency > 0)
     is_always[list(SPECIAL)] = True
-    kept = (lexicon.probability >= min_probability) & ~is_always[lexicon.target]
+    is_candidate = (lexicon.probability >= min_probability) & ~is_always[lexicon.target]
     copies = [(token, copy) for token, row in enumerate(_copies(tokenizers)) for copy in row if not is_always[copy]]
     copied = np.array(copies, np.int64).reshape(-1, 2).T
     keys = np.unique(
-        np.concatenate((lexicon.source[kept] * target_size + lexicon.target[kept], copied[0] * target_size + copied[1]))
+        np.concatenate(
+            (
+                lexicon.source[is_candidate] * target_size + lexicon.target[is_candidate],
+                copied[0] * target_size + copied[1],
+            )
+        )
     )
     starts = np.searchsorted(keys, np.arange(tokenizers.source.vocab_size + 1) * target_size)
     candidates = (keys % target_size).astype(np.int32)

@@ -124,7 +124,8 @@ def _translate_greedily(backend: TranslationBackend, pairs: Sequence[Pair]) -> I
     """The sources and translations of both halves of the pairs, as ids."""
     sources = [pair.source for pair in pairs]
     texts = [candidates[0].text for candidates in backend.candidates(sources, GreedySearch(scored=False))]
-    rows = list(zip(backend.tokenizers.source.encode(sources), backend.tokenizers.target.encode(texts), strict=True))
+    ids = zip(backend.tokenizers.source.encode(sources), backend.tokenizers.target.encode(texts), strict=True)
+    rows: list[IdRow] = [*ids]
     yield from (rows[::2], rows[1::2])
 
 
