@@ -182,3 +182,14 @@ def test_what_an_engine_cannot_do_is_done_by_torch_in_python(run: Run):
     assert model.translator.model.training is False
     with pytest.raises(ConfigError, match="expected one of"):
         regard.load(run.folder, engine="marian")
+
+
+def test_training_with_alignments_makes_a_shortlist_of_a_large_vocabulary(tmp_path: Path, tiny, monkeypatch):
+    config = tiny("train.steps=2", "train.guided_alignment=0.3")
+    assert not train(tmp_path / "small", config).shortlist.exists()
+    monkeypatch.setattr("regard.jobs.tasks.translation.task.MIN_SHORTLIST_VOCABULARY", 50)
+    events = list(job.train_run(tmp_path / "large", config, False, lambda: False))
+    assert Run(tmp_path / "large").shortlist_record.exists()
+    notes = [event.text for event in events if isinstance(event, regard.Note)]
+    assert sum(note.startswith("shortlist, ") for note in notes) == 2
+    assert not train(tmp_path / "unaligned", tiny("train.steps=2", "train.guided_alignment=0")).shortlist.exists()
