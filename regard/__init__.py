@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from regard.api.training import training_events as training_events
     from regard.api.training import watch as watch
     from regard.api.translation import distill as distill
+    from regard.api.translation import make_shortlist as make_shortlist
     from regard.api.translation import translate_file as translate_file
     from regard.api.translation import translate_stream as translate_stream
     from regard.data.doctor import Diagnosis as Diagnosis
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from regard.jobs.retrieval.evaluation import SearchEvaluation as SearchEvaluation
     from regard.jobs.retrieval.results import SearchHit as SearchHit
     from regard.jobs.retrieval.results import SearchResult as SearchResult
+    from regard.jobs.shortlist.record import ShortlistRecord as ShortlistRecord
     from regard.jobs.tasks.comparison import TaskComparison as TaskComparison
     from regard.jobs.tasks.embedding.inputs import ComparedTexts as ComparedTexts
     from regard.jobs.tasks.file_evaluation import TaskFileEvaluation as TaskFileEvaluation
@@ -141,7 +143,7 @@ _MODULES = {
     "regard.api.tasks.summarization": ("SummaryModel", "summarize_stream"),
     "regard.api.tasks.tagging": ("tag_stream",),
     "regard.api.training": ("demo", "train", "training_events", "watch"),
-    "regard.api.translation": ("distill", "translate_file", "translate_stream"),
+    "regard.api.translation": ("distill", "make_shortlist", "translate_file", "translate_stream"),
     "regard.data.doctor": ("Diagnosis",),
     "regard.decode": ("BeamSearch", "GreedySearch", "SamplingSearch", "Search"),
     "regard.errors": ("RegardError", "RegardWarning"),
@@ -156,6 +158,7 @@ _MODULES = {
     "regard.jobs.look.inspections": ("Inspection",),
     "regard.jobs.look.senses": ("SenseAnalysis",),
     "regard.jobs.prune": ("PruneResult",),
+    "regard.jobs.shortlist.record": ("ShortlistRecord",),
     "regard.jobs.tasks.comparison": ("TaskComparison",),
     "regard.jobs.retrieval.evaluation": ("SearchEvaluation",),
     "regard.jobs.retrieval.results": ("SearchHit", "SearchResult"),

@@ -14,6 +14,8 @@
     text_statistics.json          lengths, characters and sentences of the training text
     pruning.json                  which heads were pruned, and what that cost
     senses.json  scores/<set>.json  scores/<set>.sentences.tsv
+    shortlist.safetensors         the target tokens that can translate each source token
+    shortlist.json                what they change, measured on dev
     ctranslate2/<kind>/           the model for CTranslate2, converted from the best weights on first use
 
 Files are written atomically. A checkpoint counts only once latest.json names it: a kill leaves the previous one intact.
@@ -37,34 +39,17 @@ from regard import config as settings
 from regard.atomic import atomic_write as atomic_write
 from regard.atomic import sha256
 from regard.atomic import write_text as write_text
+from regard.checkpoint_records import BestWeights as BestWeights
+from regard.checkpoint_records import LatestCheckpoint as LatestCheckpoint
 from regard.config import Config
 from regard.errors import BusyError, RunError
 from regard.exchange import recover
-from regard.files import Count, Finite
 
 BEST_WEIGHTS = re.compile(r"(weights/\d{1,20}|average|initial)\.safetensors")
 STEP = re.compile(r"[0-9]{8,16}")  # the name of a checkpoint
 RUN_FORMAT = 2  # raised by every incompatible change to the files of a run; other formats are refused
 Record = TypeVar("Record")
 PACKAGES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
-
-
-@dataclass(frozen=True)
-class BestWeights:
-    """best.json: the weights to translate with."""
-
-    weights: str  # the file, relative to the run folder
-    step: Count
-    cost: Finite | None  # on dev: the loss, or BLEU with its sign changed; None if never validated
-    metric: str
-
-
-@dataclass(frozen=True)
-class LatestCheckpoint:
-    """latest.json: the checkpoint to resume from."""
-
-    step: Count
-    finished: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,6 +138,16 @@ class Run:
         return self.folder / "text_statistics.json"
 
     @property
+    def shortlist(self) -> Path:
+        """The target tokens that can translate each source token."""
+        return self.folder / "shortlist.safetensors"
+
+    @property
+    def shortlist_record(self) -> Path:
+        """How the shortlist was made, and what it changes."""
+        return self.folder / "shortlist.json"
+
+    @property
     def pruning(self) -> Path:
         return self.folder / "pruning.json"
 
@@ -227,6 +222,7 @@ class Run:
         files = [self.config, self.log, self.versions, self.checksums, self.latest, self.best, self.average_weights]
         files += [self.lock_file, self.initial_weights, self.doctor, self.report, self.pruning, self.head_history]
         files += [self.text_statistics, self.labels, self.calibration, self.previews]
+        files += [self.shortlist, self.shortlist_record]
         folders = [self.folder / name for name in ("weights", "resume", "scores", "ctranslate2")]
         return [*files, *self._tokenizer_paths(), *folders, self.store, self.charts, self.tensorboard]
 

@@ -12,7 +12,7 @@ from scripts import forward_lines, unused
 
 ROOT = Path(regard.__file__).parent
 FLOORS = (
-    "errors files atomic exchange config run staged_run hardware progress plugins languages",
+    "errors files atomic exchange checkpoint_records config run staged_run hardware progress plugins languages",
     "formats metrics kernels report",
     "model data decode evaluation",
     "runtime baselines retrieval",

@@ -79,6 +79,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "Pair": lambda: regard.Pair("a dog", "un chien"),
         "PruneResult": lambda: regard.PruneResult.curve_table,
         "RegardError": lambda: regard.RegardError("text"),
+        "ShortlistRecord": lambda: regard.ShortlistRecord.judge,
         "RegardWarning": lambda: regard.RegardWarning("text"),
         "RuntimeOptions": lambda: regard.RuntimeOptions(quantize="int8"),
         "SamplingSearch": lambda: regard.SamplingSearch(0.8),
@@ -154,6 +155,7 @@ def calls(out: Path) -> dict[str, Callable[[], object]]:
         "tag_stream": lambda: refuse(lambda: regard.tag_stream("runs/mine", ["a dog"]), "cannot tag words"),
         "train": lambda: regard.train("pairs.tsv", out=out / "x", steps=1, settings=SMALL),
         "training_events": lambda: list(regard.training_events("pairs.tsv", out=out / "y", steps=1, settings=SMALL)),
+        "make_shortlist": lambda: regard.make_shortlist("runs/mine"),
         "translate_file": lambda: regard.translate_file("runs/mine", "text.txt", out / "text.fr"),
         "translate_stream": lambda: list(regard.translate_stream("runs/mine", ["a dog"])),
         "tune": lambda: regard.tune(

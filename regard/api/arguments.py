@@ -26,3 +26,18 @@ def to_paths(files: Sequence[Files]) -> list[Path]:
 
 def optional_path(path: AnyPath | None) -> Path | None:
     return None if path is None else Path(path)
+
+
+def require_text(text: str, function: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"{function} takes one sentence as a str, got {type(text).__name__}")
+
+
+def require_texts(texts: Sequence[str], function: str) -> list[str]:
+    """The texts of a list or a tuple; anything else is a TypeError that says what was expected."""
+    if not isinstance(texts, list | tuple):
+        raise TypeError(f"{function} takes a str or a list of str, got {type(texts).__name__}")
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"{function} takes a list of str, but item {i} is of type {type(text).__name__}")
+    return list(texts)

@@ -1,11 +1,13 @@
 """Trained models: translate, score, embed, and see what they attend to."""
 
+import contextlib
+import functools
+import math
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from regard.api.arguments import AnyPath
+from regard.api.arguments import AnyPath, require_text, require_texts
 from regard.api.attention import SentenceAttention, trace_attention
 from regard.api.runs import TrainedRun, open_run
 from regard.api.tasks.loaders import find_loader
@@ -15,12 +17,16 @@ from regard.errors import ConfigError
 from regard.files import resolve
 from regard.formats import Pair
 from regard.inspection.text_readers import WholeText
+from regard.interchange.engine import CTranslate2Translator
 from regard.jobs import load as loading
 from regard.jobs.convert import export_run, import_folder
 from regard.jobs.export_page import MAX_MB, export_page
 from regard.jobs.look.inspected_run import InspectedRun
+from regard.jobs.translate.engine_choice import OpenedEngine, open_chosen
 from regard.jobs.translate.pipeline import build_pipeline
 from regard.jobs.translate.text import translate_texts
+from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend
+from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.run import Run
 from regard.tasks.embed.embedder import Embedder
@@ -40,11 +46,17 @@ Texts = list[str] | tuple[str, ...]
 class TranslationModel:
     """A trained translator; `regard.load` opens one."""
 
-    def __init__(self, run: TrainedRun, translator: Translator):
+    def __init__(self, run: TrainedRun, opened: OpenedEngine, device: str = "auto"):
         self.run = run
-        self.translator = translator
-        """The model with its tokenizers: `translator.model` is the PyTorch module."""
-        self._pipeline = build_pipeline(Run(run.folder), translator.tokenizers)
+        self.engine = opened.choice.describe()
+        """What translates, such as CTranslate2 in int8, and why no other engine does."""
+        self._backend, self._device = opened.backend, device
+        self._pipeline = build_pipeline(Run(run.folder), opened.backend.tokenizers)
+
+    @functools.cached_property
+    def translator(self) -> Translator:
+        """The model in PyTorch with its tokenizers, loaded when it is asked for: `translator.model` is the module."""
+        return self._backend if isinstance(self._backend, Translator) else loading.load(self.run.folder, self._device)
 
     @overload
     def translate(
@@ -138,12 +150,13 @@ class TranslationModel:
 
         `beam` is the beam width (1: greedy search), `alpha` the length penalty. With `scores`, a result is a
         `Translation` with `text`, `score` and `issues`, what it has probably lost; with `nbest`, a list of at most that
-        many of them with different texts, best first. `search` replaces the beam search, as in
-        `search=regard.SamplingSearch(temperature=0.8)`. `split_sentences` is that of `translate_file`. Blank texts stay
-        as they are, line ends are kept, and lines longer than in training are split at sentence ends.
+        many of them with different texts, best first. Both are over all tokens, not over a shortlist. `search` replaces
+        the beam search, as in `search=regard.SamplingSearch(temperature=0.8)`, which is always PyTorch's.
+        `split_sentences` is that of `translate_file`. Blank texts stay as they are, line ends are kept, and lines
+        longer than in training are split at sentence ends.
         """
         one = isinstance(texts, str)
-        items = [texts] if isinstance(texts, str) else _require_texts(texts, "translate()")
+        items = [texts] if isinstance(texts, str) else require_texts(texts, "translate()")
         if search is not None and nbest is not None:
             raise ValueError("nbest is part of a search: translate(…, search=regard.BeamSearch(5, nbest=3))")
         if nbest is not None and nbest < 1:
@@ -151,14 +164,23 @@ class TranslationModel:
         search = search or _build_search(beam, alpha, nbest, scores)
         pipeline = self._pipeline
         if split_sentences != "auto":
-            pipeline = build_pipeline(Run(self.run.folder), self.translator.tokenizers, "split", split_sentences)
-        candidates = translate_texts(self.translator, items, search, pipeline)
+            pipeline = build_pipeline(Run(self.run.folder), self._backend.tokenizers, "split", split_sentences)
+        candidates = translate_texts(self._backend_for(search, scores or nbest is not None), items, search, pipeline)
         if nbest is not None:
             return candidates[0] if one else candidates
         best = [row[0] for row in candidates]
         if scores:
             return best[0] if one else best
         return best[0].text if one else [translation.text for translation in best]
+
+    def _backend_for(self, search: Search, scored: bool) -> TranslationBackend:
+        """What does a search. Scores that are shown are log-probabilities over all tokens."""
+        backend = self._backend
+        if isinstance(backend, CTranslate2Translator):
+            if not backend.can_search(search):
+                return self.translator
+            return backend.without_shortlist() if scored else backend
+        return backend.without_shortlist() if scored and isinstance(backend, Translator) else backend
 
     @overload
     def score(self, sources: str, targets: str) -> float: ...
@@ -173,8 +195,8 @@ class TranslationModel:
         True
         """
         one = isinstance(sources, str) and isinstance(targets, str)
-        source_texts = [sources] if isinstance(sources, str) else _require_texts(sources, "score()")
-        target_texts = [targets] if isinstance(targets, str) else _require_texts(targets, "score()")
+        source_texts = [sources] if isinstance(sources, str) else require_texts(sources, "score()")
+        target_texts = [targets] if isinstance(targets, str) else require_texts(targets, "score()")
         if len(source_texts) != len(target_texts):
             raise ValueError(f"{len(source_texts)} sources and {len(target_texts)} targets; every source needs one")
         pairs = [Pair(source, target) for source, target in zip(source_texts, target_texts, strict=True)]
@@ -188,12 +210,16 @@ class TranslationModel:
         >>> attention["decoder.0.cross.0"].shape == (len(attention.target_tokens), len(attention.source_tokens))
         True
         """
-        _require_text(source, "attention()")
+        require_text(source, "attention()")
+        if target is None and not isinstance(self._backend, Translator):
+            target = self.translate(source)  # which PyTorch, in float32, might translate otherwise
         run = Run(self.run.folder)
         return trace_attention(InspectedRun(run, self.run.config, self.translator), source, target)
 
     def __repr__(self) -> str:
-        return f"<TranslationModel {self.run.describe()}, {count_parameters(self.translator.model):,} parameters>"
+        shapes = weights.read_shapes(Run(self.run.folder).best_weights())
+        parameters = sum(map(math.prod, shapes.values()))
+        return f"<TranslationModel {self.run.describe()}, {parameters:,} parameters, by {self.engine}>"
 
 
 class EncoderModel:
@@ -211,7 +237,7 @@ class EncoderModel:
 
     def embed(self, texts: str | Texts) -> "npt.NDArray[np.float32]":
         """The vector (D,) of a text, or the vectors (N, D) of a list. Their dot products are cosine similarities."""
-        items = [texts] if isinstance(texts, str) else _require_texts(texts, "embed()")
+        items = [texts] if isinstance(texts, str) else require_texts(texts, "embed()")
         vectors = self.embedder.embed(items).numpy()
         return vectors[0] if isinstance(texts, str) else vectors
 
@@ -226,8 +252,8 @@ class EncoderModel:
 
     def similar(self, texts: str | Texts, others: str | Texts) -> float | list[float]:
         """The cosine similarity of two texts, of a text and each of a list, or of the pairs of two lists."""
-        other_texts = [others] if isinstance(others, str) else _require_texts(others, "similar()")
-        items = [texts] * len(other_texts) if isinstance(texts, str) else _require_texts(texts, "similar()")
+        other_texts = [others] if isinstance(others, str) else require_texts(others, "similar()")
+        items = [texts] * len(other_texts) if isinstance(texts, str) else require_texts(texts, "similar()")
         if len(items) != len(other_texts):
             raise TypeError(f"similar() takes lists of the same length, got {len(items)} and {len(other_texts)} texts")
         similarities = self.embedder.similarities(list(zip(items, other_texts, strict=True)))
@@ -235,7 +261,7 @@ class EncoderModel:
 
     def attention(self, text: str) -> SentenceAttention:
         """The attention weights of every head for one text."""
-        _require_text(text, "attention()")
+        require_text(text, "attention()")
         run = Run(self.run.folder)
         return trace_attention(
             InspectedRun(run, self.run.config, self.embedder, WholeText(self.embedder.tokenizer)), text
@@ -247,43 +273,57 @@ class EncoderModel:
 
 @overload
 def load(
-    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["translate"] = ...
+    run: AnyPath,
+    device: str = "auto",
+    quantize: str = "auto",
+    *,
+    task: Literal["translate"] = ...,
+    engine: str = "auto",
+    shortlist: str = "auto",
 ) -> TranslationModel: ...
 
 
 @overload
 def load(
-    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["classify"]
+    run: AnyPath, device: str = "auto", quantize: str = "auto", *, task: Literal["classify"]
 ) -> "ClassificationModel": ...
 
 
 @overload
-def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["tag"]) -> "TaggingModel": ...
+def load(run: AnyPath, device: str = "auto", quantize: str = "auto", *, task: Literal["tag"]) -> "TaggingModel": ...
 
 
 @overload
 def load(
-    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["causal-lm"]
+    run: AnyPath, device: str = "auto", quantize: str = "auto", *, task: Literal["causal-lm"]
 ) -> "TextGenerationModel": ...
 
 
 @overload
 def load(
-    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["masked-lm"]
+    run: AnyPath, device: str = "auto", quantize: str = "auto", *, task: Literal["masked-lm"]
 ) -> "MaskFillingModel": ...
 
 
 @overload
-def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["embed"]) -> EncoderModel: ...
+def load(run: AnyPath, device: str = "auto", quantize: str = "auto", *, task: Literal["embed"]) -> EncoderModel: ...
 
 
 @overload
 def load(
-    run: AnyPath, device: str = "auto", quantize: str = "none", *, task: Literal["summarize", "extract"]
+    run: AnyPath, device: str = "auto", quantize: str = "auto", *, task: Literal["summarize", "extract"]
 ) -> "SummaryModel": ...
 
 
-def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: str | None = None) -> Any:
+def load(
+    run: AnyPath,
+    device: str = "auto",
+    quantize: str = "auto",
+    *,
+    task: str | None = None,
+    engine: str = "auto",
+    shortlist: str = "auto",
+) -> Any:
     """The model of a run, with its best weights so far: what it can do depends on the task that it was trained for.
 
     >>> model = regard.load("runs/mine")
@@ -294,15 +334,26 @@ def load(run: AnyPath, device: str = "auto", quantize: str = "none", *, task: st
     masked one `fill`, an encoder `embed` and `similar`, a summarizer `summarize`. `task` is that of the run; give it
     where a type checker should know which of them is opened, and where a run of another task should be refused.
     `device` is auto, cpu, cuda …; `quantize="int8"` is faster on a CPU and nearly as good (translators and causal
-    language models).
+    language models). A translator runs on the fastest engine that is installed and can do what is asked, on a CPU in
+    int8; `engine="torch"` computes in float32, as scores are computed, and `model.engine` says what was chosen. For
+    what an engine cannot do (attention, scores of given translations, samples) the model is loaded into PyTorch, too.
+    `shortlist` is on, off, or auto: where the run has one that changes next to nothing.
     """
-    return find_loader(Run(Path(run)), task)(run, device, quantize)
+    loader = find_loader(Run(Path(run)), task)
+    if loader is load_translator:
+        return load_translator(run, device, quantize, engine, shortlist)
+    if (engine, shortlist) != ("auto", "auto"):
+        raise ConfigError(f"{run}: engine={engine} and shortlist={shortlist} are for translators; leave them out")
+    return loader(run, device, "none" if quantize == "auto" else quantize)
 
 
-def load_translator(run: AnyPath, device: str = "auto", quantize: str = "none") -> TranslationModel:
+def load_translator(
+    run: AnyPath, device: str = "auto", quantize: str = "auto", engine: str = "auto", shortlist: str = "auto"
+) -> TranslationModel:
     """The translator of a run."""
-    translator = loading.load(Path(run), device, quantize)
-    return TranslationModel(open_run(run), translator)
+    options = RuntimeOptions(device, quantize=quantize, engine=engine, shortlist=shortlist)
+    opened = contextlib.ExitStack().enter_context(open_chosen(Path(run), options))
+    return TranslationModel(open_run(run), opened, device)
 
 
 def load_encoder(run: AnyPath, device: str = "auto") -> EncoderModel:
@@ -314,21 +365,6 @@ def _build_search(beam: int, alpha: float, nbest: int | None, scores: bool) -> S
     if beam == 1 and nbest is None:
         return GreedySearch(scored=scores)
     return BeamSearch(beam, alpha, nbest or 1)
-
-
-def _require_text(text: str, function: str) -> None:
-    if not isinstance(text, str):
-        raise TypeError(f"{function} takes one sentence as a str, got {type(text).__name__}")
-
-
-def _require_texts(texts: Sequence[str], function: str) -> list[str]:
-    """The texts of a list or a tuple; anything else is a TypeError that says what was expected."""
-    if not isinstance(texts, list | tuple):
-        raise TypeError(f"{function} takes a str or a list of str, got {type(texts).__name__}")
-    for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"{function} takes a list of str, but item {i} is of type {type(text).__name__}")
-    return list(texts)
 
 
 def import_model(

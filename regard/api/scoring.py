@@ -1,6 +1,7 @@
 """Score a run, and compare several systems."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from regard.api.arguments import AnyPath, Files, list_files, optional_path
@@ -19,6 +20,8 @@ from regard.jobs.tasks.comparison import TaskComparison, name_systems, require_s
 from regard.jobs.tasks.file_evaluation import TaskFileEvaluation, evaluate_task_files
 from regard.jobs.tasks.registry import complete_task, get_task, task_of
 from regard.jobs.tasks.task import ComparableTask
+from regard.jobs.translate.engine_choice import EXACT
+from regard.jobs.translate.worker_pool import RuntimeOptions
 from regard.metrics import Score
 from regard.metrics.summaries import REFERENCE_RULES, EnglishWords, UnicodeWords, score_summaries
 from regard.retrieval.index_folder import is_index
@@ -42,6 +45,9 @@ def evaluate(
     task: str | None = None,
     fit: AnyPath | None = None,
     device: str = "auto",
+    quantize: str = "none",
+    engine: str = "torch",
+    shortlist: str = "off",
     progress: bool = False,
 ) -> FileEvaluation | TaskFileEvaluation:
     """Score a run on files: the scores of its task, with signatures and 95% intervals.
@@ -59,6 +65,9 @@ def evaluate(
     The task `senses` is one of any run: whether a word has the same sense in two sentences (.jsonl), by the cosine of
     its vectors in each layer. The thresholds are chosen on the pairs of `fit`; if unset, of a train.jsonl beside the
     file.
+
+    Translations are computed by PyTorch in float32. `engine`, `quantize` and `shortlist`, as in `regard.load`, score
+    those of another engine, which the signatures name; loss and accuracy are still those of float32.
     """
     if is_index(Path(run)):
         raise ConfigError(f"{run}: is a search index; evaluate it with `regard search {run} --queries … --judgments …`")
@@ -70,13 +79,16 @@ def evaluate(
         raise ConfigError("--fit names pairs for --task senses; leave it out")
     name = _require_own_task(open_run(Path(run)), task)
     run_task = get_task(name)
+    runtime = RuntimeOptions(device, quantize=quantize, engine=engine, shortlist=shortlist)
     if isinstance(run_task, ComparableTask):
+        if runtime != replace(EXACT, device=device):
+            raise ConfigError(f"{run}: --engine, --quantize and --shortlist are for translators; leave them out")
         if metrics is not METRICS:
             raise ConfigError(f"{run}: has no BLEU, which --lowercase and --tokenize are for; leave them out")
         with showing(progress):
             return evaluate_task_files(Path(run), run_task, list_files(files), device)
     with showing(progress):
-        return evaluate_files(Path(run), list_files(files), BeamSearch(beam, alpha), metrics, device, split_sentences)
+        return evaluate_files(Path(run), list_files(files), BeamSearch(beam, alpha), metrics, split_sentences, runtime)
 
 
 def compare(

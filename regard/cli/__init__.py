@@ -36,6 +36,7 @@ from regard.cli import (
     search,
     senses,
     settings,
+    shortlist,
     similar,
     summarize,
     tag,
@@ -73,7 +74,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Studies": (tune.tune, architectures.architectures, report.report),
     "Data": (doctor.doctor, pairs.pairs, distill.distill, corpus.corpus),
     "Exchange": (convert.import_, convert.export),
-    "Machine and settings": (bench.bench, settings.settings, completion.completion, help.help_),
+    "Machine and settings": (bench.bench, shortlist.shortlist, settings.settings, completion.completion, help.help_),
 }
 """The commands in the groups of `regard --help`, in its order."""
 

@@ -5,7 +5,19 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.options import ALPHA, BEAM, DEVICE, MEASUREMENT, OUTPUT, RUN, SPLIT_SENTENCES, argument, flag, option
+from regard.cli.options import (
+    ADVANCED,
+    ALPHA,
+    BEAM,
+    DEVICE,
+    MEASUREMENT,
+    OUTPUT,
+    RUN,
+    SPLIT_SENTENCES,
+    argument,
+    flag,
+    option,
+)
 
 TOKENIZE = option(
     MEASUREMENT,
@@ -24,6 +36,14 @@ FIT = option(
     "FILE",
     "Pairs on which --task senses chooses its thresholds; a train.jsonl beside FILES if unset.",
 )
+QUANTIZE = option(ADVANCED, "KIND", "Precision of the translations: none (float32), int8, or auto.", default="none")
+ENGINE = option(
+    ADVANCED,
+    "NAME",
+    "What translates: torch, ctranslate2, or auto. Signatures name another than torch.",
+    default="torch",
+)
+SHORTLIST = option(ADVANCED, "KIND", "Choose among the tokens of the run's shortlist: on, off, or auto.", default="off")
 
 
 def evaluate(
@@ -39,6 +59,9 @@ def evaluate(
     task: str | None = TASK,
     fit: Path | None = FIT,
     as_json: bool = flag(OUTPUT, "Print the value, interval and signature of each metric as JSON.", "--json"),
+    quantize: str = QUANTIZE,
+    engine: str = ENGINE,
+    shortlist: str = SHORTLIST,
     device: str = DEVICE,
 ) -> None:
     """Score a run on a test set, with signature and 95% interval: BLEU, chrF, TER, ROUGE-L and accuracy.
@@ -70,6 +93,9 @@ def evaluate(
         task=task,
         fit=fit,
         device=device,
+        quantize=quantize,
+        engine=engine,
+        shortlist=shortlist,
     )
     contamination, values = result.describe_contamination(), result.as_dict()
     if as_json and contamination:  # which the text says itself

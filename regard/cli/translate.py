@@ -75,13 +75,23 @@ WORKERS = option(
     max=MAX_WORKERS,
 )
 QUANTIZE = option(
-    ADVANCED, "KIND", "Precision: none, or int8, which is faster on a CPU and nearly as good.", default="none"
+    ADVANCED,
+    "KIND",
+    "Precision: none (float32), int8, or auto: int8 on a CPU, float32 with --engine torch.",
+    default="auto",
 )
 ENGINE = option(
     ADVANCED,
     "NAME",
-    "What runs the model: torch, or ctranslate2 (an optional dependency) with the same weights.",
-    default="torch",
+    "What runs the model: torch, ctranslate2, or auto: the fastest that is installed and can do what is asked.",
+    default="auto",
+)
+SHORTLIST = option(
+    ADVANCED,
+    "KIND",
+    "Choose among the tokens that can translate the source: on, off, or auto: where that was measured to change "
+    "next to nothing (regard shortlist), and no scores are printed.",
+    default="auto",
 )
 
 
@@ -106,6 +116,7 @@ def translate(
     workers: int = WORKERS,
     quantize: str = QUANTIZE,
     engine: str = ENGINE,
+    shortlist: str = SHORTLIST,
     device: str = DEVICE,
 ) -> None:
     """Translate text line by line, or a .po or .xlf file. Empty lines stay empty, and the order is kept.
@@ -122,23 +133,22 @@ def translate(
     from regard.decode import SamplingSearch
     from regard.jobs.translate.worker_pool import RuntimeOptions
 
-    if sample and nbest > 1:
-        raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
     scored = scores or as_json
     sampling = SamplingSearch(temperature, top_k, top_p, seed, min_p=min_p)  # wrong values are refused, used or not
-    search = sampling if sample else _build_search(beam, alpha, nbest, scored)
+    search = _build_search(beam, alpha, nbest, scored, sampling if sample else None)
     file = None if file == Path("-") else file
     _check_outputs(out, issues, file)
-    runtime = RuntimeOptions(device, workers, quantize, engine).with_workers_for(_input_size(file))
+    shortlist = "off" if scored and shortlist == "auto" else shortlist  # a score is a log-probability over all tokens
+    runtime = RuntimeOptions(device, workers, quantize, engine, shortlist).with_workers_for(_input_size(file))
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
     if file is not None and is_document(file):
         path = _require_output(file, out, nbest > 1 or scored)
         _print_splitting(run, split_sentences)
-        _print_document_result(translate_file(run, file, path, **options), path, issues)
+        _print_document_result(translate_file(run, file, path, announce=_print_engine, **options), path, issues)
         return
     prompt_for_lines("sentence", file)
     name = "standard input" if file is None else str(file)
-    lines = translate_stream(run, read_input(file), name=name, **options)
+    lines = translate_stream(run, read_input(file), name=name, announce=_print_engine, **options)
     _print_splitting(run, split_sentences)
     format_rows = _json_rows if as_json else functools.partial(_output_rows, numbered=nbest > 1, scored=scores)
     with _open_issue_log(out, issues) as log:
@@ -195,6 +205,14 @@ def _print_splitting(run: Path, split_sentences: str) -> None:
         typer.echo("\n".join(wrap(note, terminal_width(), "", "  ")), err=True)
 
 
+def _print_engine(description: str) -> None:
+    """Say what translates, and why it is not something faster."""
+    from regard.display.console import terminal_width
+    from regard.display.layout import wrap
+
+    typer.echo("\n".join(wrap(f"Translated by {description}.", terminal_width(), "", "  ")), err=True)
+
+
 def _open_issue_log(out: Path | None, issues: Path | None) -> "IssueLog":
     """The file of all issues: the one that was named, or one beside the output."""
     from regard.atomic import is_stream
@@ -222,9 +240,14 @@ def _require_output(file: Path, out: Path | None, is_for_text: bool) -> Path:
     return out
 
 
-def _build_search(beam: int, alpha: float, nbest: int, scored: bool) -> "Search":
+def _build_search(beam: int, alpha: float, nbest: int, scored: bool, sampling: "Search | None") -> "Search":
+    """Sampling, where it is asked for; otherwise a search."""
     from regard.decode import BeamSearch, GreedySearch
 
+    if sampling is not None and nbest > 1:
+        raise ConfigError("--nbest needs a search; leave out --sample, or sample again with another --seed")
+    if sampling is not None:
+        return sampling
     return GreedySearch(scored=scored) if beam == 1 and nbest == 1 else BeamSearch(beam, alpha, nbest)
 
 

@@ -45,7 +45,8 @@ class BeamSearch:
         state = _BeamState.empty(self.size, self.size * (1 + (self.nbest > 1)), length_penalties)
         while state.admit(stepper.admit(self.size), stepper.bos):
             scores = stepper.step(state.last_tokens.flatten()).log_softmax(dim=-1)  # (N·k, V)
-            parent_beams = state.advance(*topk(scores, min(2 * self.size, scores.shape[1])), stepper.eos)
+            top_scores, columns = topk(scores, min(2 * self.size, scores.shape[1]))
+            parent_beams = state.advance(top_scores, stepper.tokens_at(columns), stepper.eos)
             state.abandon(self._beams_to_abandon(state, source_lengths, max_lengths))
             decided = state.decided_sentences()
             for i in decided.nonzero()[:, 0].tolist():

@@ -11,9 +11,9 @@ from regard.decode.stepper import Hypothesis, Stepper, compact_rows
 from regard.kernels import topk
 
 TokenChooser = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Scores (R, V), the sentence of each row (R,) and its output length (R,) -> tokens (R,)."""
+"""Scores (R, V), the sentence of each row (R,) and its output length (R,) -> the columns of the next tokens (R,)."""
 TokenScorer = Callable[[Tensor, Tensor], Tensor]
-"""Scores (R, V) and the chosen tokens (R,) -> their log-probabilities (R,)."""
+"""Scores (R, V) and the chosen columns (R,) -> their log-probabilities (R,)."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def generate_sequences(
     sequences = _SequenceBatch.empty(source_lengths.device)
     while sequences.admit(stepper.admit(1), stepper.bos):
         scores = stepper.step(sequences.last_tokens)  # (R, V)
-        tokens = choose_tokens(scores, sequences.sentence_indices, sequences.output_lengths)
-        sequences.append(tokens, score_tokens(scores, tokens))
+        columns = choose_tokens(scores, sequences.sentence_indices, sequences.output_lengths)
+        sequences.append(stepper.tokens_at(columns), score_tokens(scores, columns))
         is_eos = sequences.last_tokens == stepper.eos
         is_looping = (
             limits.detect_loops(sequences.tokens, sequences.output_lengths, source_lengths[sequences.sentence_indices])

@@ -28,7 +28,14 @@ class Stepper(Protocol):
         ...
 
     def step(self, last_tokens: Tensor) -> Tensor:
-        """The last token of each row (R,) -> scores of the next one (R, V): log-probabilities up to a constant."""
+        """The last token of each row (R,) -> scores of the next one (R, V): log-probabilities up to a constant.
+
+        With a shortlist, only its tokens have columns.
+        """
+        ...
+
+    def tokens_at(self, columns: Tensor) -> Tensor:
+        """The ids of the tokens whose scores are in these columns of the last step."""
         ...
 
     def select(self, rows: Tensor) -> None:

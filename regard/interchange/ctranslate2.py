@@ -4,6 +4,7 @@ Every part of a model has its counterpart in CTranslate2, or is refused with the
 out in full, since CTranslate2 takes a missing one to mean its own sinusoid.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.config import Config
+from regard.data.shortlist import Shortlist
 from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, Tokenizers
 from regard.errors import ConfigError, ModelError
 from regard.interchange.trained import TrainedTranslator
@@ -41,6 +43,8 @@ ACTIVATIONS = {F.relu: "RELU", F.gelu: "GELU", gelu_tanh: "GELUTanh", F.silu: "S
 SCHEMES = (Positions, Sinusoidal, Learned, Concatenated, Relative, LearnedBias, T5Bias, ALiBi, Rotary)
 FORBIDDEN_LOGIT = -1e9
 """The bias of tokens that are never generated."""
+VOCABULARY_MAP = "vmap.txt"
+SEPARATORS = re.compile("[ \\t\\r\\n]")
 
 
 def import_ctranslate2() -> Any:
@@ -82,6 +86,22 @@ def write_model(
     spec.optimize(quantization=None if quantize == "none" else quantize)
     folder.mkdir(parents=True, exist_ok=True)
     spec.save(str(folder))
+
+
+def write_vocabulary_map(shortlist: Shortlist, tokenizers: Tokenizers, folder: Path) -> None:
+    """A shortlist as the vocabulary map of a CTranslate2 folder: a source token, a tab, its target tokens.
+
+    The line without a source token has those of every sentence. A token that has one of the format's own separators in
+    it, as an imported vocabulary may, is left out where it is a source token.
+    """
+    source, target = (vocabulary_tokens(side) for side in (tokenizers.source, tokenizers.target))
+    if separated := [name for name in target if SEPARATORS.search(name)]:
+        raise ModelError(f"CTranslate2's vocabulary maps cannot hold the token {separated[0]!a:.80}")
+    lines = ["\t" + " ".join(target[i] for i in shortlist.always)]
+    for token, name in enumerate(source):
+        if len(shortlist[token]) and not SEPARATORS.search(name):
+            lines.append(f"{name}\t" + " ".join(target[i] for i in shortlist[token]))
+    (folder / VOCABULARY_MAP).write_bytes("".join(line + "\n" for line in lines).encode())
 
 
 def build_spec(model: EncoderDecoder, tokenizers: Tokenizers, max_positions: int) -> Any:

@@ -1,5 +1,6 @@
 """A translator that runs on CTranslate2."""
 
+import copy
 import math
 from collections.abc import Sequence
 from itertools import repeat
@@ -22,9 +23,17 @@ PATIENCE = 2.0  # with 1 it stops at the first `beam_size` finished hypotheses, 
 class CTranslate2Translator:
     """A CTranslate2 folder that translates, with the interface of a `Translator`."""
 
-    def __init__(self, folder: Path, tokenizers: Tokenizers, workers: int, max_length: int = MAX_POSITIONS):
-        """`max_length`: the longest output that the model has positions for."""
+    def __init__(
+        self,
+        folder: Path,
+        tokenizers: Tokenizers,
+        workers: int,
+        max_length: int = MAX_POSITIONS,
+        uses_shortlist: bool = False,
+    ):
+        """`max_length`: the longest output that the model has positions for. The folder may have a vocabulary map."""
         self.tokenizers = tokenizers
+        self.uses_shortlist = uses_shortlist
         self._folder, self._max_length = folder, max_length
         # One thread per worker: a batch does not scale over threads, an int8 one least of all.
         try:
@@ -35,6 +44,12 @@ class CTranslate2Translator:
             raise FormatError(f"{folder}: not a CTranslate2 model ({str(error)[:200]}); remove it") from None
         self._source_tokens = vocabulary_tokens(tokenizers.source)
         self._target_ids = {token: i for i, token in enumerate(vocabulary_tokens(tokenizers.target))}
+
+    def without_shortlist(self) -> "CTranslate2Translator":
+        """The same engine, with all tokens to choose from."""
+        translator = copy.copy(self)
+        translator.uses_shortlist = False
+        return translator
 
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
@@ -52,6 +67,7 @@ class CTranslate2Translator:
             min_decoding_length=0,
             max_decoding_length=max(self._max_output_length(row, limits) for row in ids),
             return_end_token=True,  # which shows whether a hypothesis was cut
+            use_vmap=self.uses_shortlist,
             asynchronous=True,  # so that finished sentences can be counted
             **options,
         )
@@ -93,6 +109,11 @@ class CTranslate2Translator:
             trimmed = trim_loop(output, limits.loop_repeats)
             output, ended = trimmed, ended and len(trimmed) == len(output)
         return Hypothesis(tuple(output), score, truncated=not ended)
+
+    @staticmethod
+    def can_search(search: Search) -> bool:
+        """Whether the engine has a search."""
+        return isinstance(search, GreedySearch | BeamSearch)
 
     @staticmethod
     def _options(search: Search) -> tuple[dict[str, Any], Limits, int]:

@@ -6,7 +6,7 @@ scores/<set>.sentences.tsv with a row for each sentence.
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,10 @@ from regard.hardware import configure_cpu
 from regard.jobs.contamination import describe_contamination, load_trained_sources
 from regard.jobs.load import load
 from regard.jobs.tasks.example_rows import read_rows
+from regard.jobs.translate.engine_choice import EXACT, OpenedEngine, open_chosen
 from regard.jobs.translate.pipeline import build_pipeline
 from regard.jobs.translate.text import translate_texts
+from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend
 from regard.metrics import Metric, Score, make_bleu_metric
 from regard.progress import track
 from regard.run import Run, open_run, write_text
@@ -125,18 +127,24 @@ def evaluate_files(
     files: Sequence[str],
     search: Search,
     metrics: Mapping[str, Metric] = METRICS,
-    device: str = "auto",
     split_sentences: str = "auto",
+    runtime: RuntimeOptions = EXACT,
 ) -> FileEvaluation:
-    """Translate and score the pairs of files, and write the scores into the run under the name of the first file."""
+    """Translate and score the pairs of files, and write the scores into the run under the name of the first file.
+
+    Another engine than that of `EXACT` is named in the signature of every score of its translations.
+    """
     configure_cpu(0)
     run = open_run(folder)
     data = run.load_config().data
     pairs = list(track(read_pairs(files, data.source, data.target, data.max_line_bytes), "reading pairs"))
-    translator = load(folder, device)
     test_files = [str(resolve(file)) for file in files]
     name = unused_name(run, strip_gzip_suffix(Path(files[0])).stem, tuple(test_files))
-    evaluation = score_run(run, translator, pairs, name, search, metrics, test_files, split_sentences)
+    with open_chosen(folder, runtime, search) as opened:
+        backend = opened.backend
+        translator = backend if isinstance(backend, Translator) else load(folder, runtime.device)
+        evaluation = evaluate_translator(run, translator, pairs, search, metrics, split_sentences, backend=opened)
+    write_scores(run, name, evaluation, test_files)
     trained_sources = load_trained_sources(folder)
     num_contaminated = sum(pair.source in trained_sources for pair in pairs)
     return FileEvaluation(evaluation, run.sentence_scores(name), num_contaminated)
@@ -188,20 +196,33 @@ def evaluate_translator(
     metrics: Mapping[str, Metric] = METRICS,
     split_sentences: str = "auto",
     language: str | None = None,
+    backend: OpenedEngine | None = None,
 ) -> Evaluation:
     """Translate and score; nothing is written. Texts are translated as `regard translate` does it, line by line.
 
-    `language` is the code of the target language; the run's own if unset.
+    `language` is the code of the target language; the run's own if unset. `backend` is another engine for the
+    translations; loss and accuracy are always the translator's.
     """
     pipeline = build_pipeline(run, translator.tokenizers, split_sentences=split_sentences).without_quality()
+    engine: TranslationBackend = translator if backend is None else backend.backend
 
     def translate(texts: Sequence[str]) -> list[str]:
-        return [
-            candidates[0].text for candidates in translate_texts(translator, texts, search or BeamSearch(), pipeline)
-        ]
+        return [candidates[0].text for candidates in translate_texts(engine, texts, search or BeamSearch(), pipeline)]
 
     language = run.load_config().data.target if language is None else language
-    return evaluate(translate, pairs, translator.teacher_force, metrics, language)
+    evaluation = evaluate(translate, pairs, translator.teacher_force, metrics, language)
+    return _sign(evaluation, metrics, "" if backend is None else backend.choice.signature)
+
+
+def _sign(evaluation: Evaluation, metrics: Mapping[str, Metric], engine: str) -> Evaluation:
+    """The evaluation with the engine in the signature of every score of its translations."""
+    if not engine:
+        return evaluation
+    signed = {
+        name: replace(evaluation.scores[name], signature=f"{evaluation.scores[name].signature}, {engine}")
+        for name in metrics
+    }
+    return replace(evaluation, scores=evaluation.scores | signed)
 
 
 def write_scores(run: Run, name: str, evaluation: Evaluation, files: Sequence[str] = ()) -> None:

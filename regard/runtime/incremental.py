@@ -4,18 +4,21 @@ An `IncrementalDecoder` holds a model's linear layers ready. A `DecodingBatch` i
 at any step; the keys and values of a source are kept once for all of its beams.
 """
 
+import copy
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from regard.data.shortlist import Shortlist
 from regard.model.layers import DecoderLayer, EncoderLayer
 from regard.model.single_stack import DecoderOnly, SourceTargetDecoder
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.attention import AttentionMask, decode_heads, prefill_heads, prepare_function
 from regard.runtime.kv_cache import KVCache
 from regard.runtime.linears import LinearFactory, PreparedLinears, dense_linear
+from regard.runtime.output import FullOutput, OutputProjection, ShortlistOutput
 from regard.runtime.padding_free import PaddingFreeForward
 from regard.runtime.source_cache import NoSourceCache, SourceCache
 
@@ -26,9 +29,12 @@ class IncrementalDecoder:
     """A model prepared for decoding; later changes of its weights have no effect."""
 
     def __init__(
-        self, model: EncoderDecoder | DecoderOnly | SourceTargetDecoder, linear_factory: LinearFactory = dense_linear
+        self,
+        model: EncoderDecoder | DecoderOnly | SourceTargetDecoder,
+        linear_factory: LinearFactory = dense_linear,
+        shortlist: Shortlist | None = None,
     ):
-        self.model = model
+        self.model, self._linear_factory, self.shortlist = model, linear_factory, shortlist
         self.linears = PreparedLinears(linear_factory)
         self.layers: list[DecoderLayer | EncoderLayer] = list(model.decoder.layers)  # type: ignore[arg-type]
         self.prepared_layers = [_PreparedLayer(layer, self.linears) for layer in self.layers]
@@ -47,6 +53,18 @@ class IncrementalDecoder:
     def max_heads(self) -> int:
         """Heads of the self-attention that has most of them."""
         return max(layer.self_attn.heads for layer in self.layers)
+
+    def with_shortlist(self, shortlist: Shortlist | None) -> "IncrementalDecoder":
+        """The same prepared model with another shortlist, or with the whole vocabulary."""
+        decoder = copy.copy(self)
+        decoder.shortlist = shortlist
+        return decoder
+
+    def new_output(self) -> OutputProjection:
+        """The output projection of a batch."""
+        if self.shortlist is None:
+            return FullOutput(self.output)
+        return ShortlistOutput(self.model.output, self._linear_factory, self.shortlist)
 
     def new_source_cache(self) -> NoSourceCache:
         """For the sources of a batch; a language model has none."""
@@ -109,6 +127,7 @@ class DecodingBatch:
         self._start = torch.empty(0, dtype=torch.long, device=self._like.device)  # (R,) the first column of each row
         self._starts_at_zero = True  # whether all rows start at the first column
         self._source_cache = decoder.new_source_cache()
+        self.output = decoder.new_output()
 
     def __len__(self) -> int:
         return len(self._start) // self.rows_per_sentence
@@ -117,6 +136,7 @@ class DecodingBatch:
         """Add sentences with these sources (N, S) after the present ones; for a language model S is 0."""
         dropped_columns, old_count = self._trim(), len(self)
         self._source_cache.admit(source)
+        self.output.admit(source)
         self._start = torch.cat(
             (self._start, self._start.new_full((len(source) * self.rows_per_sentence,), self._length))
         )
@@ -149,7 +169,7 @@ class DecodingBatch:
             self._start = self._start.repeat_interleave(self.rows_per_sentence)
 
     def step(self, last_tokens: Tensor) -> Tensor:
-        """The last token of each row (R,) -> logits of the next (R, V)."""
+        """The last token of each row (R,) -> logits of the next (R, V), or those of `output.tokens_at`."""
         if self._length == self._capacity:
             self._reserve()
         return self._project(self._forward(last_tokens[:, None], self._step_positions()))
@@ -170,7 +190,7 @@ class DecodingBatch:
 
     def _project(self, x: Tensor) -> Tensor:
         """The logits (R, V) of states (R, D)."""
-        return self.decoder.output(self.decoder.model.decoder.norm(x))
+        return self.output(self.decoder.model.decoder.norm(x))
 
     def select(self, rows: Tensor) -> None:
         """Continue with these rows: those of a sentence stay together, as many as before."""
@@ -178,7 +198,9 @@ class DecodingBatch:
         moved_rows = (rows != torch.arange(len(rows), device=rows.device)).nonzero()[:, 0]
         for kv_cache in self._kv_caches:
             kv_cache.select(rows, moved_rows)
-        self._source_cache.select(rows[:: self.rows_per_sentence] // self.rows_per_sentence)
+        sentences = rows[:: self.rows_per_sentence] // self.rows_per_sentence
+        self._source_cache.select(sentences)
+        self.output.select(sentences)
 
     def _step_positions(self) -> _StepPositions:
         columns = torch.arange(self._length + 1, device=self._start.device)[None]

@@ -142,7 +142,7 @@ def test_a_translation_without_words_has_nothing_to_draw(model):
 
 def test_int8_is_loaded_by_name(trained: Path):
     assert isinstance(regard.load(trained / "runs" / "mine", quantize="int8").translate("I love dogs."), str)
-    with pytest.raises(regard.RegardError, match="expected one of none, int8"):
+    with pytest.raises(regard.RegardError, match="expected one of auto, none, int8"):
         regard.load(trained / "runs" / "mine", quantize="int4")
 
 

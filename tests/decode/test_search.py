@@ -53,6 +53,9 @@ class Chain:
     def select(self, rows: Tensor) -> None:
         self.rows = self.rows[rows]
 
+    def tokens_at(self, columns: Tensor) -> Tensor:
+        return columns
+
     def surface(self, ids: Sequence[int]) -> Hashable:
         return tuple(ids)
 

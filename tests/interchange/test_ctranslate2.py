@@ -3,11 +3,13 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from regard.config import ModelConfig
 from regard.data.corpora import english_french
+from regard.data.shortlist import SPECIAL, Shortlist
 from regard.data.tokenizers import tokenizer
 from regard.data.tokenizers.tokenizer import BOS, EOS, PAD, Tokenizers
 from regard.decode import BeamSearch, GreedySearch, Limits
@@ -17,7 +19,7 @@ from regard.model.positions import ALiBi
 from regard.model.register import register_position_scheme
 from regard.model.transformer import EncoderDecoder
 from regard.runtime.incremental import IncrementalDecoder
-from regard.tasks.translate.translator import ModelStepper
+from regard.tasks.translate.translator import ModelStepper, Translator
 from tests.model.conftest import SCHEMES, positions
 
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
@@ -241,3 +243,41 @@ def test_a_source_that_repeats_itself_may_be_copied_there_too(tokenizers, tmp_pa
     assert (kept.ids, kept.truncated) == (tuple(copy), False)
     loop = engine._make_hypothesis([*copy, EOS], -1.0, source[:7], limits)
     assert (loop.ids, loop.truncated) == ((5, 6), True)
+
+
+def random_shortlist(size: int, length: int) -> Shortlist:
+    """Lists of so many tokens, drawn at random."""
+    rng = np.random.default_rng(5)
+    rows = [rng.choice(np.arange(4, size), length, replace=False) for _ in range(size)]
+    starts = (np.arange(size + 1) * length).astype(np.int32)
+    return Shortlist(np.concatenate(rows).astype(np.int32), starts, np.array(SPECIAL, np.int32), size)
+
+
+NO_LOOPS = Limits(0, MAX_LENGTH, loop_repeats=99)
+
+
+@pytest.mark.parametrize("search", [GreedySearch(NO_LOOPS), BeamSearch(3, limits=NO_LOOPS)], ids=["greedy", "beam"])
+def test_a_vocabulary_map_has_the_tokens_of_a_shortlist(tokenizers, tmp_path, search):
+    """One sentence at a time: a batch has the lists of all of its sentences, and the two make other batches."""
+    model = model_of(tokenizers)
+    shortlist = random_shortlist(tokenizers.target.vocab_size, 17)
+    ctranslate2.write_model(model, tokenizers, tmp_path)
+    ctranslate2.write_vocabulary_map(shortlist, tokenizers, tmp_path)
+    theirs = CTranslate2Translator(tmp_path, tokenizers, 1, uses_shortlist=True)
+    ours = Translator(model, tokenizers, IncrementalDecoder(model, shortlist=shortlist))
+    num_equal, num_changed, plain = 0, 0, theirs.without_shortlist()
+    for text in TEXTS:
+        one, other = (translator.candidates([text], search)[0][0] for translator in (theirs, ours))
+        num_changed += one.text != plain.candidates([text], search)[0][0].text
+        if one.text == other.text:
+            num_equal += 1
+            assert one.score == pytest.approx(other.score, abs=1e-4)
+        else:  # our beam search goes on for longer, and so may find something better
+            assert isinstance(search, BeamSearch) and (one.truncated or other.score > one.score)
+    assert num_equal > 0.6 * len(TEXTS) and num_changed > 5
+
+
+def test_tokens_that_a_vocabulary_map_cannot_hold(tokenizers, tmp_path, monkeypatch):
+    monkeypatch.setattr(ctranslate2, "vocabulary_tokens", lambda tokenizer: ["<s>", "a b"])
+    with pytest.raises(ModelError, match="cannot hold the token 'a b'"):
+        ctranslate2.write_vocabulary_map(random_shortlist(400, 3), tokenizers, tmp_path)

@@ -3,6 +3,7 @@
 from itertools import takewhile
 from typing import Any
 
+from regard.config import Config
 from regard.formats import Pair
 from regard.jobs.live.previews import MAX_TOKENS, MIN_TOKENS, AttentionExample
 from regard.run import Run
@@ -37,3 +38,10 @@ class AttentionTask:
     def restore_evaluation(self, run: Run, set_name: str) -> Any:
         """None: what is stored of a set is not all that a report shows, unless a subclass stores it."""
         return None
+
+    def closing_seconds(self, config: Config, data: Any) -> float:
+        return 0.0
+
+    def close(self, run: Run, config: Config, data: Any) -> list[str]:
+        """Nothing more is made of most runs."""
+        return []

@@ -258,6 +258,14 @@ class Task(Protocol):
         """What the user should know before training begins."""
         ...
 
+    def closing_seconds(self, config: Config, data: Any) -> float:
+        """How long `close` will take, about."""
+        ...
+
+    def close(self, run: Run, config: Config, data: Any) -> list[str]:
+        """Make what a run has besides weights and scores, once it is scored; what the user should know of it."""
+        ...
+
 
 @runtime_checkable
 class ComparableTask(Task, Protocol):

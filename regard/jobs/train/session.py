@@ -180,6 +180,7 @@ class TrainingSession:
         self.tracker.write_evaluation(last, set_name, evaluation)
         epochs = self.loop.batches.count_epochs(self.state.data_position)
         self.task.write_report(self.run, predictor, evaluation, set_name, epochs)
+        yield from map(Note, self.task.close(self.run, self.config, self.data))
         self.run.write_latest(LatestCheckpoint(last, finished=True))
         yield TrainingFinished(
             run=self.run,
@@ -264,7 +265,8 @@ class TrainingSession:
         scoring_seconds = self.rehearsal.final_seconds
         assert scoring_seconds is not None
         validation_seconds = self._last_validation.seconds if self._last_validation else scoring_seconds / 4
-        self.loop.budget.reserved_seconds = scoring_seconds + 2 * validation_seconds
+        closing_seconds = self.task.closing_seconds(self.config, self.data)
+        self.loop.budget.reserved_seconds = scoring_seconds + 2 * validation_seconds + closing_seconds
 
     def _save(self) -> None:
         """Write a checkpoint, once per step: writing it again could damage it if the process is killed."""

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.process import BaseProcess
@@ -21,14 +20,16 @@ from regard.decode import Search
 from regard.errors import ConfigError, RegardError, RunError
 from regard.hardware import configure_cpu, count_cores, pick_device
 from regard.jobs.load import load, load_tokenizers
-from regard.jobs.translate.engine import open_engine
+from regard.jobs.run_kind import has_cross_attention
+from regard.jobs.shortlist.record import load_shortlist
 from regard.progress import stage
 from regard.run import open_run
 from regard.tasks.translate.translator import Translation, Translator
 
 MIN_CHUNK_TEXTS = 32
 MAX_CHUNK_TEXTS = 512  # texts of one task of a worker: with more of them, its batches stay full for longer
-ENGINES = ("torch", "ctranslate2")
+ENGINES = ("auto", "torch", "ctranslate2")
+SHORTLIST_MODES = ("auto", "on", "off")
 MIN_BYTES_FOR_WORKERS = 30_000  # for shorter texts, starting workers takes longer than it saves
 
 
@@ -47,13 +48,14 @@ class TranslationBackend(Protocol):
 class WorkerPool:
     """Worker processes that have each loaded a run; tasks go to workers that are free."""
 
-    def __init__(self, folder: Path, workers: int, quantize: str = "none"):
+    def __init__(self, folder: Path, workers: int, quantize: str = "none", uses_shortlist: bool = False):
         run = open_run(folder)
         self.tokenizers = load_tokenizers(run, run.load_config())
         self._workers = workers
         self._processes: set[BaseProcess] = set()
         with _blocked_signals():
-            self._executor = ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (str(folder), quantize))
+            options = (str(folder), quantize, uses_shortlist)
+            self._executor = ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, options)
 
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
@@ -92,42 +94,31 @@ class WorkerPool:
 
 @dataclass(frozen=True)
 class RuntimeOptions:
-    """How to translate: device, number of processes, quantization, engine."""
+    """How to translate: device, number of processes, quantization, engine, shortlist."""
 
     device: str = "auto"
     workers: int = 0
     """Number of processes, or of CTranslate2's threads; 0: one process, or one of its threads per core."""
-    quantize: str = "none"
-    engine: str = "torch"
+    quantize: str = "auto"
+    """none (float32), int8, or auto: int8 on a CPU, unless torch is the engine that was asked for."""
+    engine: str = "auto"
+    """torch, ctranslate2, or auto: the fastest one that is installed and can do what is asked."""
+    shortlist: str = "auto"
+    """on, off, or auto: where it was found to change next to nothing."""
 
     def __post_init__(self) -> None:
         if self.workers < 0:
             raise ConfigError(f"workers={self.workers}: expected 0 or more")
+        for name, choices in (("engine", ENGINES), ("shortlist", SHORTLIST_MODES)):
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"--{name} {getattr(self, name)}: expected one of {', '.join(choices)}")
 
     def with_workers_for(self, num_bytes: int) -> "RuntimeOptions":
         """The same for `num_bytes` of text: a worker per core for a long text on a CPU, unless a number is set."""
-        is_long = num_bytes >= MIN_BYTES_FOR_WORKERS and self.engine == "torch"
+        is_long = num_bytes >= MIN_BYTES_FOR_WORKERS and self.engine != "ctranslate2"
         if self.workers or not is_long or pick_device(self.device).type != "cpu":
             return self
         return replace(self, workers=count_cores())
-
-
-def open_translator(folder: Path, options: RuntimeOptions) -> AbstractContextManager[TranslationBackend]:
-    """The backend of a run: a pool of workers, another engine, or this process."""
-    if options.engine not in ENGINES:
-        raise ConfigError(f"--engine {options.engine}: expected one of {', '.join(ENGINES)}")
-    if options.engine == "ctranslate2":
-        if options.device not in ("auto", "cpu"):
-            raise ConfigError(f"--engine ctranslate2 --device {options.device}: it runs on the CPU; leave one out")
-        return contextlib.nullcontext(open_engine(folder, options.quantize, options.workers))
-    on_cpu = pick_device(options.device).type == "cpu"
-    num_workers = options.workers or 1
-    if num_workers == 1:
-        configure_cpu(0)
-        return contextlib.nullcontext(load(folder, options.device, options.quantize))
-    if not on_cpu:
-        raise ConfigError(f"--workers {num_workers} is for CPUs; on {options.device}, use one process")
-    return WorkerPool(folder, num_workers, options.quantize)
 
 
 def split_into_chunks(texts: Sequence[str], workers: int) -> list[list[int]]:
@@ -161,12 +152,22 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def _init_worker(folder: str, quantize: str) -> None:
+def load_with_shortlist(folder: Path, device: str, quantize: str, uses_shortlist: bool) -> Translator:
+    """The translator of a run, with its shortlist or without."""
+    translator = load(folder, device, quantize)
+    if not uses_shortlist:
+        return translator
+    if not has_cross_attention((run := open_run(folder)).load_config()):
+        raise ConfigError(f"--shortlist on: {folder} has a decoder alone, whose sources come in it; leave it out")
+    return translator.with_shortlist(load_shortlist(run, translator.tokenizers))
+
+
+def _init_worker(folder: str, quantize: str, uses_shortlist: bool) -> None:
     global _translator
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     configure_cpu(1)
     try:
-        _translator = load(folder, "cpu", quantize)
+        _translator = load_with_shortlist(Path(folder), "cpu", quantize, uses_shortlist)
     except RegardError as error:  # the pool would hide it, so it is raised by the first task
         _translator = error
 

@@ -52,6 +52,9 @@ class UnigramStepper:
     def select(self, rows: Tensor) -> None:
         """All rows are alike."""
 
+    def tokens_at(self, columns: Tensor) -> Tensor:
+        return columns
+
     def surface(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(ids)
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Batch, collate, pad
+from regard.data.shortlist import Shortlist
 from regard.data.tokenizers.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import BeamSearch, Search
 from regard.errors import DataError, ModelError
@@ -107,7 +108,12 @@ class ModelStepper:
     def step(self, last_tokens: Tensor) -> Tensor:
         assert self._batch is not None
         scores = self._batch.step(last_tokens).float()  # (R, V)
-        return scores.index_fill_(1, self._forbidden_ids, -torch.inf)  # what is never part of an output
+        # What is never part of an output.
+        return scores.index_fill_(1, self._batch.output.columns_of(self._forbidden_ids), -torch.inf)
+
+    def tokens_at(self, columns: Tensor) -> Tensor:
+        assert self._batch is not None
+        return self._batch.output.tokens_at(columns)
 
     def select(self, rows: Tensor) -> None:
         assert self._batch is not None
@@ -194,6 +200,14 @@ class Translator:
         """The model, where it has both stacks, with cross-attention between them."""
         assert isinstance(self.model, EncoderDecoder)
         return self.model
+
+    def with_shortlist(self, shortlist: Shortlist | None) -> "Translator":
+        """The same translator, which chooses among the tokens of a shortlist, or among all."""
+        return Translator(self.model, self.tokenizers, self._incremental_decoder().with_shortlist(shortlist))
+
+    def without_shortlist(self) -> "Translator":
+        """The same translator, which chooses among all tokens."""
+        return self.with_shortlist(None)
 
     def translate(self, texts: Sequence[str], search: Search | None = None) -> list[str]:
         """The best translation of each text, in the same order. An empty text stays empty."""

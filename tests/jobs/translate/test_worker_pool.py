@@ -8,11 +8,11 @@ import pytest
 
 from regard.errors import ConfigError, RunError
 from regard.jobs.train import fit as job
+from regard.jobs.translate.engine_choice import open_chosen
 from regard.jobs.translate.worker_pool import (
     MAX_CHUNK_TEXTS,
     RuntimeOptions,
     WorkerPool,
-    open_translator,
     split_into_chunks,
 )
 from regard.run import Run
@@ -55,5 +55,9 @@ def test_shares_are_alike_and_hold_every_text_once(count: int, workers: int):
 
 
 def test_an_engine_for_cpus_is_not_asked_for_elsewhere(run: Run):
-    with pytest.raises(ConfigError, match="--engine ctranslate2 --device cuda: it runs on the CPU"):
-        open_translator(run.folder, RuntimeOptions(device="cuda", engine="ctranslate2"))
+    options = RuntimeOptions(device="cuda", engine="ctranslate2")
+    with (
+        pytest.raises(ConfigError, match="--engine ctranslate2 --device cuda: it runs on the CPU"),
+        open_chosen(run.folder, options),
+    ):
+        pass

@@ -11,6 +11,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from regard.config import Config
 from regard.data.batch import batches_by_length
+from regard.data.lexicon import MAX_CELLS
 from regard.data.store import Corpus
 from regard.decode import GreedySearch
 from regard.evaluation import Evaluation
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from regard.report import Table
 
 MAX_MISTAKES = 20
+MIN_SHORTLIST_VOCABULARY, MAX_SHORTLIST_SHARE = 10_000, 0.03
+"""Tokens from which on a shortlist is made at the end of training, and the share of all minutes that it may take."""
+SECONDS_PER_CELL, SECONDS_OF_TRIALS = 1e-6, 10.0
+"""Of counting a shortlist, and of trying it."""
 MIN_PAIRS_TO_ALIGN = 1000  # fewer are too few for IBM Model 1
 
 
@@ -223,6 +228,36 @@ class TranslateTask(EncoderDecoderTask):
     def plan_notes(self, config: Config, data: TranslationData) -> list[str]:
         description = _choose_tokenization(config, data).describe()
         return [description] if description else []
+
+    def closing_seconds(self, config: Config, data: TranslationData) -> float:
+        return shortlist_seconds(data) if _makes_shortlist(config, data) else 0.0
+
+    def close(self, run: Run, config: Config, data: TranslationData) -> list[str]:
+        if not _makes_shortlist(config, data):
+            return []
+        from regard.jobs.shortlist.make import make_shortlist  # which opens engines
+
+        decisions = {trial.search: trial for trial in make_shortlist(run.folder).trials}
+        return [f"shortlist, {name} search: {trial.describe()}" for name, trial in decisions.items()]
+
+
+def shortlist_seconds(data: TranslationData) -> float:
+    """How long a shortlist takes, about: counting it, and a thousand sentences of dev, four times."""
+    lengths = [
+        len(side.values) / max(1, len(data.train)) + 1 for side in (data.train.source_ids, data.train.target_ids)
+    ]
+    cells = min(MAX_CELLS, len(data.train) * lengths[0] * lengths[1])
+    return SECONDS_PER_CELL * cells + SECONDS_OF_TRIALS
+
+
+def _makes_shortlist(config: Config, data: TranslationData) -> bool:
+    """Whether a shortlist is made at the end: from alignments that can be counted, where it may pay, in little time.
+
+    Of a small vocabulary the lists that change next to nothing are more than half of it (benchmarks/shortlist.py).
+    """
+    minutes = config.train.minutes
+    is_short = minutes is None or shortlist_seconds(data) <= MAX_SHORTLIST_SHARE * 60 * minutes
+    return bool(config.train.guided_alignment) and data.vocab_size >= MIN_SHORTLIST_VOCABULARY and is_short
 
 
 def _stored_tokenization(run: Run, references: Sequence[str]) -> Tokenization:

@@ -55,5 +55,8 @@ class FunctionStepper:
     def select(self, rows: Tensor) -> None:
         self.prefixes = [list(self.prefixes[row]) for row in rows.tolist()]
 
+    def tokens_at(self, columns: Tensor) -> Tensor:
+        return columns
+
     def surface(self, ids: Sequence[int]) -> tuple[int, ...]:
         return tuple(ids)
