@@ -21,7 +21,8 @@ from regard.errors import ConfigError, DataError, RunError
 from regard.formats import Pair, jsonl, tsv
 from regard.jobs.run_kind import require_task
 from regard.jobs.train.training_data import find_training_store, read_texts_manifest
-from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend, open_translator
+from regard.jobs.translate.engine_choice import open_chosen
+from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend
 from regard.progress import track
 from regard.run import Run, open_run
 
@@ -115,10 +116,12 @@ def _translate_all(folder: Path, sources: Texts, path: Path, search: Search, run
     if not starts:
         return
     max_length = run.load_config().data.max_length
-    with open_translator(folder, runtime) as translator, path.open("a", encoding="utf-8", newline="\n") as file:
+    with open_chosen(folder, runtime, search) as opened, path.open("a", encoding="utf-8", newline="\n") as file:
         for start in track(starts, f"distilling {run.folder.name}", len(starts)):
             chunk = sources[start : start + CHUNK]
-            file.writelines(f"{tsv.format_row([line])}\n" for line in _translate(translator, chunk, search, max_length))
+            file.writelines(
+                f"{tsv.format_row([line])}\n" for line in _translate(opened.backend, chunk, search, max_length)
+            )
             file.flush()
 
 
