@@ -26,8 +26,7 @@ from regard.progress import stage
 from regard.run import open_run
 from regard.tasks.translate.translator import Translation, Translator
 
-MIN_CHUNK_TEXTS = 32
-MAX_CHUNK_TEXTS = 512  # texts of one task of a worker: with more of them, its batches stay full for longer
+MAX_GROUP_TEXTS = 128  # texts that are batched together, by any number of workers: one task of a worker
 ENGINES = ("torch", "ctranslate2")
 MIN_BYTES_FOR_WORKERS = 30_000  # for shorter texts, starting workers takes longer than it saves
 
@@ -59,18 +58,18 @@ class WorkerPool:
         self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
     ) -> list[list[Translation]]:
         global_indices = range(len(texts)) if global_indices is None else global_indices
-        chunks = split_into_chunks(texts, self._workers)
-        tasks = [([texts[i] for i in chunk], search, [global_indices[i] for i in chunk]) for chunk in chunks]
+        groups = split_into_groups(texts)
+        tasks = [([texts[i] for i in group], search, [global_indices[i] for i in group]) for group in groups]
         candidates_by_index: dict[int, list[Translation]] = {}
         try:
             with _blocked_signals():
                 others = set(active_children())
-                results = self._executor.map(_translate_chunk, tasks)  # which starts the processes
+                results = self._executor.map(_translate_group, tasks)  # which starts the processes
                 self._processes |= set(active_children()) - others
             with stage("translating", len(texts)) as current:
-                for chunk, translations in zip(chunks, results, strict=True):
-                    candidates_by_index |= zip(chunk, translations, strict=True)
-                    current.advance(len(chunk))
+                for group, translations in zip(groups, results, strict=True):
+                    candidates_by_index |= zip(group, translations, strict=True)
+                    current.advance(len(group))
         except BrokenProcessPool:
             raise RunError(
                 f"one of {self._workers} worker processes died. Memory may have run out, or a script has started them "
@@ -90,6 +89,28 @@ class WorkerPool:
         self._executor.shutdown(cancel_futures=True)
 
 
+class GroupedTranslator:
+    """A translator in this process that batches the same texts together as a pool of workers."""
+
+    def __init__(self, translator: Translator):
+        self.tokenizers = translator.tokenizers
+        self._translator = translator
+
+    def candidates(
+        self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
+    ) -> list[list[Translation]]:
+        global_indices = range(len(texts)) if global_indices is None else global_indices
+        candidates_by_index: dict[int, list[Translation]] = {}
+        with stage("translating", len(texts)) as current:
+            for group in split_into_groups(texts):
+                group_texts, numbers = [texts[i] for i in group], [global_indices[i] for i in group]
+                candidates_by_index |= zip(
+                    group, self._translator.candidates(group_texts, search, numbers), strict=True
+                )
+                current.advance(len(group))
+        return [candidates_by_index[i] for i in range(len(texts))]
+
+
 @dataclass(frozen=True)
 class RuntimeOptions:
     """How to translate: device, number of processes, quantization, engine."""
@@ -99,6 +120,8 @@ class RuntimeOptions:
     """Number of processes, or of CTranslate2's threads; 0: one process, or one of its threads per core."""
     quantize: str = "none"
     engine: str = "torch"
+    threads: int = 0
+    """CPU threads of torch where one process translates; 0: as many as are fastest."""
 
     def __post_init__(self) -> None:
         if self.workers < 0:
@@ -123,19 +146,22 @@ def open_translator(folder: Path, options: RuntimeOptions) -> AbstractContextMan
     on_cpu = pick_device(options.device).type == "cpu"
     num_workers = options.workers or 1
     if num_workers == 1:
-        configure_cpu(0)
-        return contextlib.nullcontext(load(folder, options.device, options.quantize))
+        configure_cpu(options.threads)
+        return contextlib.nullcontext(GroupedTranslator(load(folder, options.device, options.quantize)))
     if not on_cpu:
         raise ConfigError(f"--workers {num_workers} is for CPUs; on {options.device}, use one process")
     return WorkerPool(folder, num_workers, options.quantize)
 
 
-def split_into_chunks(texts: Sequence[str], workers: int) -> list[list[int]]:
-    """Chunks of text indices with a similar mix of lengths, so that they take about the same time."""
+def split_into_groups(texts: Sequence[str]) -> list[list[int]]:
+    """Groups of text indices with a similar mix of lengths, so that they take about the same time.
+
+    They do not depend on the number of workers: a batch rounds by its size, and eight bits by its largest number, so
+    the same texts in the same groups are what makes the translations the same.
+    """
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-    rounds = math.ceil(len(texts) / (workers * MAX_CHUNK_TEXTS))
-    num_chunks = min(workers * rounds, math.ceil(len(texts) / MIN_CHUNK_TEXTS))
-    return [order[start::num_chunks] for start in range(num_chunks)]
+    num_groups = math.ceil(len(texts) / MAX_GROUP_TEXTS)
+    return [order[start::num_groups] for start in range(num_groups)]
 
 
 _translator: Translator | RegardError | None = None  # of a worker process, or the error of loading it
@@ -171,7 +197,7 @@ def _init_worker(folder: str, quantize: str) -> None:
         _translator = error
 
 
-def _translate_chunk(task: tuple[list[str], Search | None, list[int]]) -> list[list[Translation]]:
+def _translate_group(task: tuple[list[str], Search | None, list[int]]) -> list[list[Translation]]:
     if not isinstance(_translator, Translator):
         raise _translator or RunError("a worker process was never initialized")
     return _translator.candidates(*task)
