@@ -81,7 +81,7 @@ QUANTIZE = option(
 ENGINE = option(
     ADVANCED,
     "NAME",
-    "What runs the model: torch, or ctranslate2 (an optional dependency) with the same weights.",
+    "What runs the model: torch, native (compiled by make setup), or ctranslate2 (an optional dependency).",
     default="torch",
 )
 

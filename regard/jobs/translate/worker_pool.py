@@ -27,7 +27,7 @@ from regard.run import open_run
 from regard.tasks.translate.translator import Translation, Translator
 
 MAX_GROUP_TEXTS = 128  # texts that are batched together, by any number of workers: one task of a worker
-ENGINES = ("torch", "ctranslate2")
+ENGINES = ("torch", "native", "ctranslate2")
 MIN_BYTES_FOR_WORKERS = 30_000  # for shorter texts, starting workers takes longer than it saves
 
 
@@ -46,13 +46,15 @@ class TranslationBackend(Protocol):
 class WorkerPool:
     """Worker processes that have each loaded a run; tasks go to workers that are free."""
 
-    def __init__(self, folder: Path, workers: int, quantize: str = "none"):
+    def __init__(self, folder: Path, workers: int, quantize: str = "none", engine: str = "torch"):
         run = open_run(folder)
         self.tokenizers = load_tokenizers(run, run.load_config())
         self._workers = workers
         self._processes: set[BaseProcess] = set()
         with _blocked_signals():
-            self._executor = ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (str(folder), quantize))
+            self._executor = ProcessPoolExecutor(
+                workers, get_context("spawn"), _init_worker, (str(folder), quantize, engine)
+            )
 
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
@@ -129,7 +131,7 @@ class RuntimeOptions:
 
     def with_workers_for(self, num_bytes: int) -> "RuntimeOptions":
         """The same for `num_bytes` of text: a worker per core for a long text on a CPU, unless a number is set."""
-        is_long = num_bytes >= MIN_BYTES_FOR_WORKERS and self.engine == "torch"
+        is_long = num_bytes >= MIN_BYTES_FOR_WORKERS and self.engine != "ctranslate2"
         if self.workers or not is_long or pick_device(self.device).type != "cpu":
             return self
         return replace(self, workers=count_cores())
@@ -147,10 +149,12 @@ def open_translator(folder: Path, options: RuntimeOptions) -> AbstractContextMan
     num_workers = options.workers or 1
     if num_workers == 1:
         configure_cpu(options.threads)
-        return contextlib.nullcontext(GroupedTranslator(load(folder, options.device, options.quantize)))
+        return contextlib.nullcontext(
+            GroupedTranslator(load(folder, options.device, options.quantize, engine=options.engine))
+        )
     if not on_cpu:
         raise ConfigError(f"--workers {num_workers} is for CPUs; on {options.device}, use one process")
-    return WorkerPool(folder, num_workers, options.quantize)
+    return WorkerPool(folder, num_workers, options.quantize, options.engine)
 
 
 def split_into_groups(texts: Sequence[str]) -> list[list[int]]:
@@ -187,12 +191,12 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def _init_worker(folder: str, quantize: str) -> None:
+def _init_worker(folder: str, quantize: str, engine: str) -> None:
     global _translator
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     configure_cpu(1)
     try:
-        _translator = load(folder, "cpu", quantize)
+        _translator = load(folder, "cpu", quantize, engine=engine)
     except RegardError as error:  # the pool would hide it, so it is raised by the first task
         _translator = error
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.data.batch import Batch, collate, pad
 from regard.data.tokenizers.tokenizer import BOS, EOS, Tokenizers
-from regard.decode import BeamSearch, Search
+from regard.decode import BeamSearch, Hypothesis, Search
 from regard.errors import DataError, ModelError
 from regard.evaluation import TeacherForcingResult
 from regard.formats import Pair
@@ -210,14 +210,13 @@ class Translator:
         ids = dict(zip(nonblank, self.tokenizers.source.encode([texts[i] for i in nonblank]), strict=True))
         rows = sorted(nonblank, key=lambda i: -len(ids[i]))  # similar lengths together, the slowest first
         with evaluation_mode(self.model), torch.inference_mode(), stage("translating", len(rows)) as current:
-            indices = [global_indices[i] for i in rows]
-            decoder, sources, decode = (
-                self._incremental_decoder(),
+            indices, sources, decode = (
+                [global_indices[i] for i in rows],
                 [ids[i] for i in rows],
                 self.tokenizers.target.decode,
             )
-            stepper = self._stepper(decoder, sources, indices, on_finish=current.advance, surface=decode)
-            for i, hypotheses in zip(rows, search.search(stepper) if rows else (), strict=True):
+            outputs = self._search(search, sources, indices, current.advance) if rows else []
+            for i, hypotheses in zip(rows, outputs, strict=True):
                 if not hypotheses:
                     raise ModelError(NOT_FINITE)
                 translations[i] = [Translation(decode(h.ids), h.score, h.truncated) for h in hypotheses]
@@ -244,6 +243,19 @@ class Translator:
                 results |= zip(rows, self._teacher_force_batch(batch), strict=True)
                 current.advance(len(rows))
         return [results[i] for i in range(len(pairs))]
+
+    def _search(
+        self,
+        search: Search,
+        sources: Sequence[Sequence[int]],
+        global_indices: Sequence[int],
+        on_finish: Callable[[int], None],
+    ) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source; `on_finish` counts sentences that are finished."""
+        decode = self.tokenizers.target.decode
+        return search.search(
+            self._stepper(self._incremental_decoder(), sources, global_indices, on_finish=on_finish, surface=decode)
+        )
 
     def _incremental_decoder(self) -> IncrementalDecoder:
         """A new one unless one is prepared: in training the weights change between two calls."""
