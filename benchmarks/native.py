@@ -30,6 +30,7 @@ from regard.tasks.translate.translator import Translator
 
 Decode = Callable[[Sequence[str], int], list[str]]
 """Texts, and the beam -> translations."""
+SELDOM = 3
 OURS, REFERENCE = "Regard, native int8", "Regard, torch float32"
 
 
@@ -71,18 +72,19 @@ def timed(decode: Decode, texts: Sequence[str], beam: int) -> tuple[list[str], f
 
 
 def measure(decoders: dict[str, Decode], texts: Sequence[str], beam: int, rounds: int) -> list[str]:
-    """A row for each of them, in turns in another order each time."""
+    """A row for each of them, in turns in another order each time; torch is measured in every SELDOM-th round."""
     outputs = {name: timed(decode, texts, beam)[0] for name, decode in decoders.items()}  # which warms them up, too
-    seconds: dict[str, list[float]] = {name: [] for name in decoders}
+    seconds: dict[str, dict[int, float]] = {name: {} for name in decoders}
     order = random.Random(1)
-    for _ in range(rounds):
+    for turn in range(rounds):
         for name in order.sample(list(decoders), len(decoders)):
-            seconds[name].append(timed(decoders[name], texts, beam)[1])
+            if "torch" not in name or turn % SELDOM == 0:
+                seconds[name][turn] = timed(decoders[name], texts, beam)[1]
     rows = []
     for name, times in seconds.items():
-        ratios = sorted(one / ours for one, ours in zip(times, seconds[OURS], strict=True))
+        ratios = sorted(one / seconds[OURS][turn] for turn, one in times.items())
         same = sum(a == b for a, b in zip(outputs[name], outputs[REFERENCE], strict=True)) / len(texts)
-        speed, ratio = len(texts) / statistics.median(times), statistics.median(ratios)
+        speed, ratio = len(texts) / statistics.median(times.values()), statistics.median(ratios)
         rows.append(f"| {name} | {speed:,.0f} | {ratio:.2f}x ({ratios[0]:.2f} to {ratios[-1]:.2f}) | {same:.1%} |")
     return rows
 
