@@ -60,4 +60,4 @@ system:          ## Debian packages that some tests want (as root); without them
 	apt-get update -qq && apt-get install -y -qq gettext chromium postgresql
 
 clean:           ## everything that can be made again
-	rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache .mutants regard/runtime/native/*.so
+	rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache .mutants regard/runtime/native/*.native

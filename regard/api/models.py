@@ -6,31 +6,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from regard.api.arguments import AnyPath
-from regard.api.attention import SentenceAttention, trace_attention
 from regard.api.runs import TrainedRun, open_run
 from regard.api.tasks.loaders import find_loader
 from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
 from regard.files import resolve
 from regard.formats import Pair
-from regard.inspection.text_readers import WholeText
 from regard.jobs import load as loading
-from regard.jobs.convert import export_run, import_folder
-from regard.jobs.look.inspected_run import InspectedRun
 from regard.jobs.translate.pipeline import build_pipeline
 from regard.jobs.translate.text import translate_texts
 from regard.model.modules import count_parameters
 from regard.run import Run
-from regard.tasks.embed.embedder import Embedder
 from regard.tasks.translate.translator import Translation, Translator
 
+# What inspects and converts models is imported when that is asked for: loading one should take no longer than it must.
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from regard.api.attention import SentenceAttention
     from regard.api.tasks.classification import ClassificationModel
     from regard.api.tasks.models import MaskFillingModel, TaggingModel, TextGenerationModel
     from regard.api.tasks.summarization import SummaryModel
+    from regard.tasks.embed.embedder import Embedder
 
 Texts = list[str] | tuple[str, ...]
 
@@ -179,13 +177,16 @@ class TranslationModel:
         log_probs = [-result.loss for result in self.translator.teacher_force(pairs)]
         return log_probs[0] if one else log_probs
 
-    def attention(self, source: str, target: str | None = None) -> SentenceAttention:
+    def attention(self, source: str, target: str | None = None) -> "SentenceAttention":
         """The attention weights of every head for one sentence; without a target, for the model's own translation.
 
         >>> attention = model.attention("I love dogs.")
         >>> attention["decoder.0.cross.0"].shape == (len(attention.target_tokens), len(attention.source_tokens))
         True
         """
+        from regard.api.attention import trace_attention
+        from regard.jobs.look.inspected_run import InspectedRun
+
         _require_text(source, "attention()")
         run = Run(self.run.folder)
         return trace_attention(InspectedRun(run, self.run.config, self.translator), source, target)
@@ -197,7 +198,7 @@ class TranslationModel:
 class EncoderModel:
     """A trained encoder; `regard.load` and `regard.load_encoder` open one."""
 
-    def __init__(self, run: TrainedRun, embedder: Embedder):
+    def __init__(self, run: TrainedRun, embedder: "Embedder"):
         self.run = run
         self.embedder = embedder
 
@@ -231,8 +232,12 @@ class EncoderModel:
         similarities = self.embedder.similarities(list(zip(items, other_texts, strict=True)))
         return similarities[0] if isinstance(texts, str) and isinstance(others, str) else similarities
 
-    def attention(self, text: str) -> SentenceAttention:
+    def attention(self, text: str) -> "SentenceAttention":
         """The attention weights of every head for one text."""
+        from regard.api.attention import trace_attention
+        from regard.inspection.text_readers import WholeText
+        from regard.jobs.look.inspected_run import InspectedRun
+
         _require_text(text, "attention()")
         run = Run(self.run.folder)
         return trace_attention(
@@ -338,6 +343,8 @@ def import_model(
 
     The run is runs/<name of the folder> if `out` is unset.
     """
+    from regard.jobs.convert import import_folder
+
     run_folder = Path(out) if out is not None else Path("runs") / resolve(folder).name
     with showing(progress):
         import_folder(Path(folder), run_folder, overwrite)
@@ -353,6 +360,8 @@ def export(
 
     `to` is marian (for the transformers library) or ctranslate2.
     """
+    from regard.jobs.convert import export_run
+
     run_folder = Path(os.path.normpath(Path.cwd() / run)) if Path(run).name in ("", "..") else Path(run)
     folder = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}-{to}")
     with showing(progress):

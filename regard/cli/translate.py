@@ -120,7 +120,7 @@ def translate(
 
     Read more: docs/howto/faster.md, docs/howto/distributed.md
     """
-    from regard.api.translation import is_document, translate_file, translate_stream
+    from regard.api.translation import is_document, translate_file
     from regard.decode import SamplingSearch
     from regard.jobs.translate.worker_pool import RuntimeOptions
 
@@ -132,8 +132,8 @@ def translate(
     file = None if file == Path("-") else file
     _check_outputs(out, issues, file)
     process = _find_process(file, out)
-    runtime = RuntimeOptions(device, workers, quantize, engine)
-    runtime = runtime if process else runtime.with_workers_for(_input_size(file))
+    num_bytes = 0 if process else _input_size(file)
+    runtime = RuntimeOptions(device, workers, quantize, engine).with_workers_for(num_bytes)
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
     if file is not None and is_document(file):
         path = _require_output(file, out, nbest > 1 or scored)
@@ -144,11 +144,25 @@ def translate(
     if process is not None and file is not None and out is not None:
         options["rows"] = f"json={as_json} numbered={nbest > 1} scored={scores}"
         _translate_shards(run, file, out, process, format_rows, issues, options)
-        return
+    else:
+        _translate_lines(run, file, out, format_rows, issues, options)
+
+
+def _translate_lines(
+    run: Path,
+    file: Path | None,
+    out: Path | None,
+    format_rows: "Callable[[list[Translation], int], Iterator[str]]",
+    issues: Path | None,
+    options: dict[str, Any],
+) -> None:
+    """Translate lines as they arrive, those of a file in full chunks."""
+    from regard.api.translation import translate_stream
+
     prompt_for_lines("sentence", file)
     name = "standard input" if file is None else str(file)
     lines = translate_stream(run, read_input(file), name=name, full_chunks=_is_regular(file), **options)
-    _print_splitting(run, split_sentences)
+    _print_splitting(run, options["split_sentences"])
     with _open_issue_log(out, issues) as log:
         lines = _track_lines(lines, file, out)
         total = _write_rows(lines, out, format_rows, lambda number, best: log.add(f"{name}:{number}", best.issues))
@@ -249,10 +263,11 @@ def _write_rows(
 def _print_splitting(run: Path, split_sentences: str) -> None:
     """Say so where lines are translated whole although that was not asked for."""
     from regard.api.translation import describe_splitting
-    from regard.display.console import terminal_width
-    from regard.display.layout import wrap
 
     if reason := describe_splitting(run, split_sentences):
+        from regard.display.console import terminal_width
+        from regard.display.layout import wrap
+
         note = f"Lines are translated whole: {reason}. `--split-sentences always` translates sentence by sentence."
         typer.echo("\n".join(wrap(note, terminal_width(), "", "  ")), err=True)
 
@@ -260,8 +275,7 @@ def _print_splitting(run: Path, split_sentences: str) -> None:
 def _open_issue_log(out: Path | None, issues: Path | None) -> "IssueLog":
     """The file of all issues: the one that was named, or one beside the output."""
     from regard.atomic import is_stream
-    from regard.display.views.documents import SHOWN_ISSUES
-    from regard.jobs.translate.issue_log import IssueLog
+    from regard.jobs.translate.issue_log import SHOWN_ISSUES, IssueLog
 
     has_folder = out is not None and not is_stream(out)  # there is nothing beside /dev/stdout
     beside = out.with_name(f"{out.name}.issues.tsv") if out is not None and has_folder else None
@@ -269,6 +283,8 @@ def _open_issue_log(out: Path | None, issues: Path | None) -> "IssueLog":
 
 
 def _print_issues(log: "IssueLog", total: int, units: str) -> None:
+    if not log.num_locations:
+        return
     from regard.display.console import terminal_width
     from regard.display.views.documents import format_issues
 

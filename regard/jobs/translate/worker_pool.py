@@ -21,7 +21,6 @@ from regard.decode import Search
 from regard.errors import ConfigError, RegardError, RunError
 from regard.hardware import configure_cpu, count_cores, pick_device
 from regard.jobs.load import load, load_tokenizers
-from regard.jobs.translate.engine import open_engine
 from regard.progress import stage
 from regard.run import open_run
 from regard.tasks.translate.translator import Translation, Translator
@@ -144,6 +143,8 @@ def open_translator(folder: Path, options: RuntimeOptions) -> AbstractContextMan
     if options.engine == "ctranslate2":
         if options.device not in ("auto", "cpu"):
             raise ConfigError(f"--engine ctranslate2 --device {options.device}: it runs on the CPU; leave one out")
+        from regard.jobs.translate.engine import open_engine  # and its formats, which torch does without
+
         return contextlib.nullcontext(open_engine(folder, options.quantize, options.workers))
     on_cpu = pick_device(options.device).type == "cpu"
     num_workers = options.workers or 1

@@ -34,13 +34,13 @@ def compile_decoder(level: str, compiler: str) -> Path:
             command = [compiler, *FLAGS, *LEVEL_FLAGS[level], str(SOURCE), "-o", str(output)]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
-                reason = next((line for line in done.stderr.splitlines() if "error" in line), "no reason")
+                reason = next((line for line in done.stderr.split("\n") if "error" in line), "no reason")
                 raise RunError(f"{SOURCE}: {compiler} could not compile it ({reason:.200}); torch translates instead")
             output.replace(path)
     except OSError as error:
         raise RunError(f"{path}: could not be written ({error.strerror or error}); torch translates instead") from None
     prefix = path.name.rpartition("-")[0]
-    for old in HERE.glob(f"{prefix}-*.so"):
+    for old in HERE.glob(f"{prefix}-*.native"):
         if old != path:
             old.unlink(missing_ok=True)
     return path
@@ -49,7 +49,7 @@ def compile_decoder(level: str, compiler: str) -> Path:
 def find_compiler() -> str | None:
     """The C++ compiler of the variable CXX, or the first that is installed."""
     candidates = (os.environ.get("CXX"), "c++", "g++", "clang++")
-    return next((found for name in candidates if name and (found := shutil.which(name))), None)
+    return next((path for name in candidates if name and (path := shutil.which(name))), None)
 
 
 def main(argv: Sequence[str] = ()) -> str:

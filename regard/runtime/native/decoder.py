@@ -66,32 +66,32 @@ class NativeDecoder:
         `on_finish` is called with the number of sentences that have just been finished.
         """
         assert isinstance(search, GreedySearch | BeamSearch)
-        options, kept = _describe(search)
+        options, num_kept = _describe(search)
         results: list[list[Hypothesis]] = []
         for first in range(0, len(sources), SENTENCES):
             block = sources[first : first + SENTENCES]
             max_lengths = [_max_length(len(source), search.limits, max_output_length) for source in block]
-            results += self._search_block(block, max_lengths, options, kept)
+            results += self._search_block(block, max_lengths, options, num_kept)
             on_finish(len(block))
         scored = not isinstance(search, GreedySearch) or search.scored
         return [[_tidy(one, search.limits, scored) for one in hypotheses] for hypotheses in results]
 
     def _search_block(
-        self, sources: Sequence[Sequence[int]], max_lengths: list[int], options: SearchOptions, kept: int
+        self, sources: Sequence[Sequence[int]], max_lengths: list[int], options: SearchOptions, num_kept: int
     ) -> list[list[Hypothesis]]:
         offsets = np.cumsum([0, *map(len, sources)], dtype=np.int64)
         ids = np.fromiter((token for source in sources for token in source), np.int32, int(offsets[-1]))
         width = max(max_lengths)
         self._reserve("encoder", max(map(len, sources)))
         self._reserve("decoder", width)
-        lengths = np.empty((len(sources), kept), np.int32)
+        lengths = np.empty((len(sources), num_kept), np.int32)
         tokens, scores = np.empty((*lengths.shape, width), np.int32), np.empty(lengths.shape, np.float32)
         truncated = np.empty(lengths.shape, np.uint8)
         limits = np.array(max_lengths, np.int32)
         arrays = [array.ctypes.data for array in (tokens, lengths, scores, truncated)]
         self._library.native_search(
             *(self._handle, len(sources), ids.ctypes.data, offsets.ctypes.data, limits.ctypes.data),
-            *(ctypes.byref(options), kept, width, *arrays),
+            *(ctypes.byref(options), num_kept, width, *arrays),
         )
         rows = zip(tokens, lengths.tolist(), scores.tolist(), truncated.tolist(), strict=True)
         return [

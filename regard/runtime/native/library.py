@@ -82,10 +82,13 @@ def supported_levels(cpu_file: Path = CPU_FILE) -> Iterator[str]:
 
 
 def library_path(level: str) -> Path:
-    """The file that the source is compiled to; its name changes with the source, so that no old one is loaded."""
+    """The file that the source is compiled to; its name changes with the source, so that no old one is loaded.
+
+    It does not end in .so, which Python would take for a module of its own.
+    """
     parts = [*(path.read_bytes() for path in (SOURCE, *HEADERS)), repr((FLAGS, LEVEL_FLAGS[level])).encode()]
     version = hashlib.sha256(b"\n".join(parts)).hexdigest()[:12]
-    return HERE / f"decoder-{platform.system().lower()}-{platform.machine().lower()}-{level}-{version}.so"
+    return HERE / f"decoder-{platform.system().lower()}-{platform.machine().lower()}-{level}-{version}.native"
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -12,7 +12,6 @@ from regard.data.batch import Batch, collate, pad
 from regard.data.tokenizers.tokenizer import BOS, EOS, Tokenizers
 from regard.decode import BeamSearch, Hypothesis, Search
 from regard.errors import DataError, ModelError
-from regard.evaluation import TeacherForcingResult
 from regard.formats import Pair
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.positions import Positions
@@ -21,6 +20,9 @@ from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.runtime.attention import use_fused_attention
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, DecodingBatch, IncrementalDecoder
+
+if TYPE_CHECKING:  # what scores is not needed to translate, and takes a while to import
+    from regard.evaluation import TeacherForcingResult
 
 MAX_SOURCE_TOKENS = 16384  # of a batch, padding included
 MAX_CACHE_ELEMENTS = 32 << 20  # of the keys at first, over rows, layers and heads
@@ -222,7 +224,7 @@ class Translator:
                 translations[i] = [Translation(decode(h.ids), h.score, h.truncated) for h in hypotheses]
         return translations
 
-    def teacher_force(self, pairs: Sequence[Pair]) -> list[TeacherForcingResult]:
+    def teacher_force(self, pairs: Sequence[Pair]) -> "list[TeacherForcingResult]":
         """For each pair, the loss and accuracy of the model when it is given the beginning of the reference."""
         sources = self.tokenizers.source.encode([pair.source for pair in pairs])
         targets = self.tokenizers.target.encode([pair.target for pair in pairs])
@@ -261,7 +263,9 @@ class Translator:
         """A new one unless one is prepared: in training the weights change between two calls."""
         return self.prepared_decoder or IncrementalDecoder(self.model)
 
-    def _teacher_force_batch(self, batch: Batch) -> list[TeacherForcingResult]:
+    def _teacher_force_batch(self, batch: Batch) -> "list[TeacherForcingResult]":
+        from regard.evaluation import TeacherForcingResult
+
         with evaluation_mode(self.model), torch.inference_mode():
             logp = self.model.output(self.model(batch.source, batch.target_in)).float().log_softmax(dim=-1)
         target_mask = batch.target_out != self.model.pad  # (B, T)

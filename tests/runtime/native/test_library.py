@@ -42,12 +42,12 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.skipif(build.find_compiler() is None, reason="no C++ compiler")
 def test_a_changed_source_is_compiled_again_and_the_old_library_removed(elsewhere: Path):
     message = build.main()
-    (first,) = elsewhere.glob("*.so")
+    (first,) = elsewhere.glob("*.native")
     time = first.stat().st_mtime_ns
     assert message == f"compiled: {first.name}" == build.main() and first.stat().st_mtime_ns == time
     (elsewhere / "decoder.cpp").write_text("int other() { return 1; }\n", encoding="utf-8")
     build.main()
-    (second,) = elsewhere.glob("*.so")
+    (second,) = elsewhere.glob("*.native")
     assert second != first and {path.name for path in elsewhere.iterdir()} == {"decoder.cpp", second.name}
 
 
@@ -60,4 +60,4 @@ def test_without_a_compiler_torch_translates(elsewhere: Path, monkeypatch: pytes
     broken.chmod(0o755)
     monkeypatch.setenv("CXX", str(broken))
     assert "could not compile it (error: no such option); torch translates instead" in build.main()
-    assert not list(elsewhere.glob("*.so"))
+    assert not list(elsewhere.glob("*.native"))
