@@ -164,9 +164,11 @@ def _to_json(value: object) -> str:
 def describe_job(run: Run, file: Path, options: Mapping[str, str]) -> dict[str, str]:
     """What the shards of a translation depend on: the input, the run, the options."""
     with open_binary(file) as content:
-        checksum = hashlib.file_digest(content, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        while block := content.read(1 << 20):
+            digest.update(block)
     weights = sha256(run.verify(run.best_weights()))
-    return {"input": checksum, "weights": weights, "settings": sha256(run.config), **options}
+    return {"input": digest.hexdigest(), "weights": weights, "settings": sha256(run.config), **options}
 
 
 def translate_own_shards(
