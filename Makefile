@@ -8,11 +8,15 @@ READY := .venv/.ready
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/^([a-z-]+):.*##/  make \1\t/' | expand -t 20
 
-$(READY): pyproject.toml constraints.txt
+NATIVE := $(wildcard regard/runtime/native/*.cpp regard/runtime/native/*.h)
+
+$(READY): pyproject.toml constraints.txt $(NATIVE)
 	$(PYTHON) -m venv .venv
 	# torch first and alone: its exact version picks the small CPU build where one is at hand.
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	# Native code for this machine, where a compiler is; otherwise it says so, and torch does the same.
+	$(BIN)/python -m regard.runtime.native.build
 	touch $(READY)
 
 setup: $(READY)  ## the virtual environment .venv with everything in it
@@ -56,4 +60,4 @@ system:          ## Debian packages that some tests want (as root); without them
 	apt-get update -qq && apt-get install -y -qq gettext chromium postgresql
 
 clean:           ## everything that can be made again
-	rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache .mutants
+	rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache .mutants regard/runtime/native/*.native

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from regard.api.arguments import AnyPath, require_text, require_texts
-from regard.api.attention import SentenceAttention, trace_attention
 from regard.api.runs import TrainedRun, open_run
 from regard.api.tasks.loaders import find_loader
 from regard.api.terminal import showing
@@ -16,12 +15,8 @@ from regard.decode import BeamSearch, GreedySearch, Search
 from regard.errors import ConfigError
 from regard.files import resolve
 from regard.formats import Pair
-from regard.inspection.text_readers import WholeText
 from regard.interchange.engine import CTranslate2Translator
 from regard.jobs import load as loading
-from regard.jobs.convert import export_run, import_folder
-from regard.jobs.export_page import MAX_MB, export_page
-from regard.jobs.look.inspected_run import InspectedRun
 from regard.jobs.translate.engine_choice import OpenedEngine, open_chosen
 from regard.jobs.translate.pipeline import build_pipeline
 from regard.jobs.translate.text import translate_texts
@@ -29,16 +24,18 @@ from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend
 from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.run import Run
-from regard.tasks.embed.embedder import Embedder
 from regard.tasks.translate.translator import Translation, Translator
 
+# What inspects and converts models is imported when that is asked for: loading one should take no longer than it must.
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from regard.api.attention import SentenceAttention
     from regard.api.tasks.classification import ClassificationModel
     from regard.api.tasks.models import MaskFillingModel, TaggingModel, TextGenerationModel
     from regard.api.tasks.summarization import SummaryModel
+    from regard.tasks.embed.embedder import Embedder
 
 Texts = list[str] | tuple[str, ...]
 
@@ -203,13 +200,16 @@ class TranslationModel:
         log_probs = [-result.loss for result in self.translator.teacher_force(pairs)]
         return log_probs[0] if one else log_probs
 
-    def attention(self, source: str, target: str | None = None) -> SentenceAttention:
+    def attention(self, source: str, target: str | None = None) -> "SentenceAttention":
         """The attention weights of every head for one sentence; without a target, for the model's own translation.
 
         >>> attention = model.attention("I love dogs.")
         >>> attention["decoder.0.cross.0"].shape == (len(attention.target_tokens), len(attention.source_tokens))
         True
         """
+        from regard.api.attention import trace_attention
+        from regard.jobs.look.inspected_run import InspectedRun
+
         require_text(source, "attention()")
         if target is None and not isinstance(self._backend, Translator):
             target = self.translate(source)  # which PyTorch, in float32, might translate otherwise
@@ -225,7 +225,7 @@ class TranslationModel:
 class EncoderModel:
     """A trained encoder; `regard.load` and `regard.load_encoder` open one."""
 
-    def __init__(self, run: TrainedRun, embedder: Embedder):
+    def __init__(self, run: TrainedRun, embedder: "Embedder"):
         self.run = run
         self.embedder = embedder
 
@@ -259,8 +259,12 @@ class EncoderModel:
         similarities = self.embedder.similarities(list(zip(items, other_texts, strict=True)))
         return similarities[0] if isinstance(texts, str) and isinstance(others, str) else similarities
 
-    def attention(self, text: str) -> SentenceAttention:
+    def attention(self, text: str) -> "SentenceAttention":
         """The attention weights of every head for one text."""
+        from regard.api.attention import trace_attention
+        from regard.inspection.text_readers import WholeText
+        from regard.jobs.look.inspected_run import InspectedRun
+
         require_text(text, "attention()")
         run = Run(self.run.folder)
         return trace_attention(
@@ -376,6 +380,8 @@ def import_model(
 
     The run is runs/<name of the folder> if `out` is unset.
     """
+    from regard.jobs.convert import import_folder
+
     run_folder = Path(out) if out is not None else Path("runs") / resolve(folder).name
     with showing(progress):
         import_folder(Path(folder), run_folder, overwrite)
@@ -390,7 +396,7 @@ def export(
     quantize: str | None = None,
     title: str = "",
     note: str = "",
-    max_mb: float = MAX_MB,
+    max_mb: float | None = None,
     progress: bool = False,
 ) -> Path:
     """Export a run in the format of another program, or as a page; <run>-<format> or <run>.html if `out` is unset.
@@ -399,13 +405,16 @@ def export(
         regard.export("runs/mine", to="html", title="Our minutes, German to English")
 
     `to` is marian (for the transformers library), ctranslate2, or html: a translator as one file for a browser, with a
-    `title`, a `note` and at most `max_mb` megabytes. `quantize` is none or int8; unset, a page has int8, a folder none.
+    `title`, a `note` and at most `max_mb` megabytes (30). `quantize` is none or int8; unset, a page has int8, a folder none.
     """
+    from regard.jobs.convert import export_run
+    from regard.jobs.export_page import MAX_MB, export_page
+
     run_folder = Path(os.path.normpath(Path.cwd() / run)) if Path(run).name in ("", "..") else Path(run)
     if to == "html":
         page = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}.html")
         with showing(progress):
-            export_page(run_folder, page, title, note, max_mb, quantize or "int8")
+            export_page(run_folder, page, title, note, MAX_MB if max_mb is None else max_mb, quantize or "int8")
         return page
     if title or note:
         raise ConfigError(f"--title and --note are for --to html, not {to}")

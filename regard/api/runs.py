@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 from regard import run as runs
 from regard.api.arguments import AnyPath
 from regard.config import Config
-from regard.jobs.evaluate import read_set_scores, scored_sets, tabulate_scores
-from regard.jobs.report import draw_curves, tabulate_curves
-from regard.jobs.tasks.registry import task_of
-from regard.metrics import Score
-from regard.report import Chart, DefinitionList, Figure, PagePart, Paragraph, Table, TableView, Value, render_fragment
-from regard.training import log
-from regard.training.loop import Step
-from regard.training.validate import Validation
-from regard.tuning.measure import count_parameters
 
+# A run is opened wherever a model is, so what reads, draws and describes it is imported when that is asked for.
 if TYPE_CHECKING:
     from regard.api.models import EncoderModel
+    from regard.metrics import Score
+    from regard.report import Chart, PagePart, Table, Value
+    from regard.training.loop import Step
+    from regard.training.validate import Validation
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +40,8 @@ class TrainedRun(os.PathLike[str]):
     @property
     def parameters(self) -> int:
         """The number of parameters of the model."""
+        from regard.tuning.measure import count_parameters
+
         return count_parameters(self._run)
 
     @property
@@ -52,18 +50,24 @@ class TrainedRun(os.PathLike[str]):
         return self._run.finished() or not self._run.log.exists()
 
     @property
-    def scores(self) -> dict[str, dict[str, Score]]:
+    def scores(self) -> "dict[str, dict[str, Score]]":
         """The scores of every set that was evaluated: {"test": {"bleu": Score, …}}."""
+        from regard.jobs.evaluate import read_set_scores, scored_sets
+
         return {name: read_set_scores(self._run, name).scores for name in scored_sets(self._run)}
 
     @property
-    def curves(self) -> Table:
+    def curves(self) -> "Table":
         """Loss, accuracy and BLEU of training and dev, step by step."""
+        from regard.jobs.report import tabulate_curves
+
         return tabulate_curves(self._records())
 
     @property
-    def charts(self) -> tuple[Chart, ...]:
+    def charts(self) -> "tuple[Chart, ...]":
         """The curves, drawn; none for an imported or pruned run."""
+        from regard.jobs.report import draw_curves
+
         records = self._records()
         return tuple(draw_curves(records)) if records else ()
 
@@ -86,6 +90,8 @@ class TrainedRun(os.PathLike[str]):
 
     def describe(self) -> str:
         """The folder, what it was trained for, the step, and whether training has ended."""
+        from regard.jobs.tasks.registry import task_of
+
         state = "finished" if self.finished else "not finished"
         return f"{self.folder}: {task_of(self.config).describe_data(self.config)}, step {self.step:,}, {state}"
 
@@ -96,6 +102,9 @@ class TrainedRun(os.PathLike[str]):
         return f"<TrainedRun {self.describe()}>"
 
     def _repr_html_(self) -> str:
+        from regard.jobs.evaluate import tabulate_scores
+        from regard.report import DefinitionList, Figure, Paragraph, TableView, render_fragment
+
         parts: list[PagePart] = [Paragraph(self.describe()), DefinitionList(self._facts())]
         parts += [
             TableView(tabulate_scores({score.name: score for score in scores.values()}), caption=name)
@@ -104,7 +113,7 @@ class TrainedRun(os.PathLike[str]):
         parts += [Figure(chart) for chart in self.charts]
         return render_fragment(parts)
 
-    def _facts(self) -> dict[str, Value]:
+    def _facts(self) -> "dict[str, Value]":
         m, data = self.config.model, self.config.data
         return {
             "layers": f"{m.depth('encoder')} + {m.depth('decoder')}",
@@ -115,7 +124,9 @@ class TrainedRun(os.PathLike[str]):
             "training files": ", ".join(data.train) or None,
         }
 
-    def _records(self) -> list[Step | Validation]:
+    def _records(self) -> "list[Step | Validation]":
+        from regard.training import log
+
         return list(log.read(self._run.log)) if self._run.log.exists() else []
 
     @property

@@ -9,18 +9,26 @@ from regard.api.terminal import showing
 from regard.data.text_statistics import TextStatistics
 from regard.decode import BeamSearch, Search
 from regard.errors import ConfigError
-from regard.formats import check_translation, open_document
+from regard.formats import check_translation, open_document, read_lines
 from regard.formats.document import is_plain_text
 from regard.jobs.shortlist.make import make_shortlist as make
 from regard.jobs.shortlist.record import ShortlistRecord
 from regard.jobs.text_statistics import load_statistics
+from regard.jobs.translate import stream
 from regard.jobs.translate.distill import DistilledPairs
 from regard.jobs.translate.distill import distill as distill_runs
 from regard.jobs.translate.engine_choice import open_chosen
 from regard.jobs.translate.pipeline import build_length_limit, build_pipeline
 from regard.jobs.translate.sentence_splitting import choose_splitting
-from regard.jobs.translate.text import DocumentResult, accept_translation, translate_document, translate_lines
-from regard.jobs.translate.worker_pool import RuntimeOptions
+from regard.jobs.translate.shards import Issue, ProcessRank, ShardFolder, describe_job, translate_own_shards
+from regard.jobs.translate.text import (
+    DocumentResult,
+    accept_translation,
+    translate_chunk,
+    translate_document,
+    translate_lines,
+)
+from regard.jobs.translate.worker_pool import RuntimeOptions, batch_in_groups
 from regard.run import Run, open_run
 from regard.tasks.translate.translator import Translation
 
@@ -68,7 +76,7 @@ def translate_file(
     search, runtime = search or BeamSearch(), runtime or RuntimeOptions()
     with showing(progress), open_chosen(Path(run), runtime, search) as opened:
         announce(opened.choice.describe())
-        translator = opened.backend
+        translator = batch_in_groups(opened.backend)
         pipeline = build_pipeline(trained_run, translator.tokenizers, long, split_sentences)
         return translate_document(translator, document, Path(out), search, pipeline, check)
 
@@ -106,6 +114,7 @@ def translate_stream(
     split_sentences: str = "auto",
     announce: Callable[[str], object] = ignore,
     name: str = "line",
+    full_chunks: bool = False,
 ) -> Iterator[list[Translation]]:
     """The translations of each line, best first, as lines arrive; memory does not grow with their number.
 
@@ -113,7 +122,9 @@ def translate_stream(
             print(candidates[0].text)
 
     `search`, `runtime`, `long`, `split_sentences` and `announce` are those of `translate_file`. `issues` of a
-    translation has what it has probably lost. `name` names the lines in error messages.
+    translation has what it has probably lost. `name` names the lines in error messages. Lines are translated as they
+    arrive; with `full_chunks`, once a chunk of them is there, so that what is batched together depends on the lines
+    alone.
     """
     if isinstance(lines, str):
         raise TypeError("translate_stream() takes lines, as a file or a list of str, got one str")
@@ -124,14 +135,52 @@ def translate_stream(
     opened = contextlib.ExitStack()  # what cannot be opened is an error of this call, not of the first line
     engine = opened.enter_context(open_chosen(Path(run), runtime, search))
     announce(engine.choice.describe())
-    translator = engine.backend
+    translator = batch_in_groups(engine.backend)
 
     def translate() -> Iterator[list[Translation]]:
         with opened:
             pipeline = build_pipeline(trained_run, translator.tokenizers, long, split_sentences)
-            yield from translate_lines(translator, texts, search, pipeline, lambda n: f"{name}:{n}")
+            read = stream.full_chunks if full_chunks else stream.read_chunks
+            yield from translate_lines(translator, texts, search, pipeline, lambda n: f"{name}:{n}", read)
 
     return translate()
+
+
+def translate_shards(
+    run: AnyPath,
+    file: AnyPath,
+    out: AnyPath,
+    process: ProcessRank,
+    format_rows: Callable[[list[Translation], int], Iterable[str]],
+    *,
+    search: Search | None = None,
+    runtime: RuntimeOptions | None = None,
+    long: str = "split",
+    split_sentences: str = "auto",
+    rows: str = "",
+) -> tuple[ShardFolder, list[int]]:
+    """Translate the shards of a text file that are those of this process; `join_shards` reads them all.
+
+    `format_rows` makes the rows that are written for the candidates of a line and its number; `rows` says which, in a
+    word, for shards with other rows cannot be joined with these. Returns the folder, and the lines of each shard.
+    """
+    trained_run, path = open_run(Path(run)), Path(file)
+    search, runtime = search or BeamSearch(), process.runtime(runtime or RuntimeOptions())
+    _check_options(trained_run, long, split_sentences)
+    options = {"search": repr(search), "long lines": long, "sentence splitting": split_sentences, "rows": rows}
+    with open_chosen(Path(run), runtime, search) as opened:
+        options |= {"engine": opened.choice.describe(), "device": runtime.device.split(":")[0]}
+        folder = ShardFolder(Path(out), describe_job(trained_run, path, options))
+        translator = batch_in_groups(opened.backend)
+        pipeline = build_pipeline(trained_run, translator.tokenizers, long, split_sentences)
+
+        def translate(chunk: list[str], first: int) -> Iterator[tuple[list[str], list[Issue]]]:
+            lines = translate_chunk(translator, chunk, first, search, pipeline, lambda n: f"{file}:{n}")
+            for number, candidates in enumerate(lines, start=first):
+                issues = [(number, issue.kind, issue.message) for issue in candidates[0].issues]
+                yield list(format_rows(candidates, number)), issues
+
+        return folder, translate_own_shards(folder, process, read_lines(path), translate)
 
 
 def is_document(file: AnyPath) -> bool:

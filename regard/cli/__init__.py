@@ -5,9 +5,11 @@ it, so that `regard --help` is fast.
 """
 
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import typer
 
@@ -126,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _main(argv: list[str]) -> None:
-    program = typer.main.get_command(app)
+    program = _program()
     if instruction := os.environ.get(completion.VARIABLE):
         with contextlib.suppress(RegardError):  # as of a plug-in that cannot be loaded: there are no candidates
             print("\n".join(completion.answer(instruction, vars(program)["commands"])))
@@ -170,9 +172,15 @@ def is_out_of_memory(error: RuntimeError) -> bool:
     return type(error).__name__ == "OutOfMemoryError" or "not enough memory" in message or "can't allocate" in message
 
 
+@functools.cache
+def _program() -> Any:
+    """All commands, parsed from their functions once."""
+    return typer.main.get_command(app)
+
+
 def command_options() -> dict[str, frozenset[str]]:
     """The options of every command."""
-    commands = vars(typer.main.get_command(app))["commands"]
+    commands = vars(_program())["commands"]
     return {
         name: frozenset({"--help", *(option for parameter in command.params for option in parameter.opts)})
         for name, command in commands.items()

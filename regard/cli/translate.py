@@ -37,6 +37,7 @@ from regard.errors import ConfigError
 if TYPE_CHECKING:
     from regard.decode import Search
     from regard.jobs.translate.issue_log import IssueLog
+    from regard.jobs.translate.shards import ProcessRank
     from regard.jobs.translate.text import DocumentResult
     from regard.tasks.translate.translator import Translation
 
@@ -83,7 +84,7 @@ QUANTIZE = option(
 ENGINE = option(
     ADVANCED,
     "NAME",
-    "What runs the model: torch, ctranslate2, or auto: the fastest that is installed and can do what is asked.",
+    "What runs the model: torch, native, ctranslate2, or auto: the fastest that is installed and can do what is asked.",
     default="auto",
 )
 SHORTLIST = option(
@@ -126,10 +127,11 @@ def translate(
       regard translate runs/mine input.en --out output.fr --beam 4
       regard translate runs/mine input.en --nbest 3 --scores
       regard translate runs/mine messages.po --out fr.po
+      torchrun --nproc-per-node 4 -m regard translate runs/mine big.en --out big.fr
 
-    Read more: docs/howto/faster.md
+    Read more: docs/howto/faster.md, docs/howto/distributed.md
     """
-    from regard.api.translation import is_document, translate_file, translate_stream
+    from regard.api.translation import is_document, translate_file
     from regard.decode import SamplingSearch
     from regard.jobs.translate.worker_pool import RuntimeOptions
 
@@ -138,23 +140,99 @@ def translate(
     search = _build_search(beam, alpha, nbest, scored, sampling if sample else None)
     file = None if file == Path("-") else file
     _check_outputs(out, issues, file)
+    process = _find_process(file, out)
+    num_bytes = 0 if process else _input_size(file)
     shortlist = "off" if scored and shortlist == "auto" else shortlist  # a score is a log-probability over all tokens
-    runtime = RuntimeOptions(device, workers, quantize, engine, shortlist).with_workers_for(_input_size(file))
+    runtime = RuntimeOptions(device, workers, quantize, engine, shortlist).with_workers_for(num_bytes)
     options: dict[str, Any] = {"search": search, "runtime": runtime, "long": long, "split_sentences": split_sentences}
     if file is not None and is_document(file):
         path = _require_output(file, out, nbest > 1 or scored)
         _print_splitting(run, split_sentences)
         _print_document_result(translate_file(run, file, path, announce=_print_engine, **options), path, issues)
         return
+    format_rows = _json_rows if as_json else functools.partial(_output_rows, numbered=nbest > 1, scored=scores)
+    if process is not None and file is not None and out is not None:
+        options["rows"] = f"json={as_json} numbered={nbest > 1} scored={scores}"
+        _translate_shards(run, file, out, process, format_rows, issues, options)
+    else:
+        _translate_lines(run, file, out, format_rows, issues, options)
+
+
+def _translate_lines(
+    run: Path,
+    file: Path | None,
+    out: Path | None,
+    format_rows: "Callable[[list[Translation], int], Iterator[str]]",
+    issues: Path | None,
+    options: dict[str, Any],
+) -> None:
+    """Translate lines as they arrive, those of a file in full chunks."""
+    from regard.api.translation import translate_stream
+
     prompt_for_lines("sentence", file)
     name = "standard input" if file is None else str(file)
-    lines = translate_stream(run, read_input(file), name=name, announce=_print_engine, **options)
-    _print_splitting(run, split_sentences)
-    format_rows = _json_rows if as_json else functools.partial(_output_rows, numbered=nbest > 1, scored=scores)
+    lines = translate_stream(
+        run, read_input(file), name=name, announce=_print_engine, full_chunks=_is_regular(file), **options
+    )
+    _print_splitting(run, options["split_sentences"])
     with _open_issue_log(out, issues) as log:
         lines = _track_lines(lines, file, out)
         total = _write_rows(lines, out, format_rows, lambda number, best: log.add(f"{name}:{number}", best.issues))
     _print_issues(log, total, "lines")
+
+
+def _find_process(file: Path | None, out: Path | None) -> "ProcessRank | None":
+    """Which of several processes this is; None if it translates alone. What cannot be cut into shards is refused."""
+    from regard.api.translation import is_document
+    from regard.atomic import is_stream
+    from regard.jobs.translate.shards import find_rank
+
+    process = find_rank()
+    problem = ""
+    if file is None or not _is_regular(file):
+        problem = f"{file or 'standard input'} can be read only once; name a regular file"
+    elif is_document(file):
+        problem = f"{file} is translated as a whole; only text is cut into shards"
+    elif out is None or is_stream(out):
+        problem = "only one of them could write to standard output; name a file with --out"
+    if process is None or not problem:
+        return process
+    if process.world_size > 1:
+        raise ConfigError(f"WORLD_SIZE={process.world_size} processes: {problem}, or start one process")
+    return None
+
+
+def _translate_shards(
+    run: Path,
+    file: Path,
+    out: Path,
+    process: "ProcessRank",
+    format_rows: "Callable[[list[Translation], int], Iterator[str]]",
+    issues: Path | None,
+    options: dict[str, Any],
+) -> None:
+    """Translate the shards of this process; process 0 joins those of all."""
+    from regard.api.translation import translate_shards
+    from regard.jobs.translate.shards import join_shards
+    from regard.tasks.translate.translator import TranslationIssue
+
+    if process.rank == 0:
+        _print_splitting(run, options["split_sentences"])
+    folder, sizes = translate_shards(run, file, out, process, format_rows, **options)
+    if process.rank:
+        return
+    with _open_issue_log(out, issues) as log, open_output(out) as sink:
+        for shard in join_shards(folder, sizes):
+            sink.writelines(shard.rows)
+            for number, of_line in itertools.groupby(shard.issues, key=lambda issue: issue[0]):
+                log.add(f"{file}:{number}", [TranslationIssue(kind, message) for _, kind, message in of_line])
+    folder.remove()
+    _print_issues(log, sum(sizes), "lines")
+
+
+def _is_regular(file: Path | None) -> bool:
+    """Whether it can be read more than once; one that does not exist is refused later, by its name."""
+    return file is not None and (file.is_file() or not file.exists())
 
 
 def _check_outputs(out: Path | None, issues: Path | None, file: Path | None) -> None:
@@ -197,10 +275,11 @@ def _write_rows(
 def _print_splitting(run: Path, split_sentences: str) -> None:
     """Say so where lines are translated whole although that was not asked for."""
     from regard.api.translation import describe_splitting
-    from regard.display.console import terminal_width
-    from regard.display.layout import wrap
 
     if reason := describe_splitting(run, split_sentences):
+        from regard.display.console import terminal_width
+        from regard.display.layout import wrap
+
         note = f"Lines are translated whole: {reason}. `--split-sentences always` translates sentence by sentence."
         typer.echo("\n".join(wrap(note, terminal_width(), "", "  ")), err=True)
 
@@ -216,8 +295,7 @@ def _print_engine(description: str) -> None:
 def _open_issue_log(out: Path | None, issues: Path | None) -> "IssueLog":
     """The file of all issues: the one that was named, or one beside the output."""
     from regard.atomic import is_stream
-    from regard.display.views.documents import SHOWN_ISSUES
-    from regard.jobs.translate.issue_log import IssueLog
+    from regard.jobs.translate.issue_log import SHOWN_ISSUES, IssueLog
 
     has_folder = out is not None and not is_stream(out)  # there is nothing beside /dev/stdout
     beside = out.with_name(f"{out.name}.issues.tsv") if out is not None and has_folder else None
@@ -225,6 +303,8 @@ def _open_issue_log(out: Path | None, issues: Path | None) -> "IssueLog":
 
 
 def _print_issues(log: "IssueLog", total: int, units: str) -> None:
+    if not log.num_locations:
+        return
     from regard.display.console import terminal_width
     from regard.display.views.documents import format_issues
 

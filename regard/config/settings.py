@@ -11,7 +11,7 @@ from pydantic import ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from regard.config import names
-from regard.config.base import Settings
+from regard.config.base import Settings, meanings
 from regard.config.data import DataConfig
 from regard.config.model import Head, ModelConfig
 from regard.config.registries import UNKNOWN_NAME, NameIn
@@ -275,7 +275,7 @@ def _describe(group: type[Settings], values: Settings | None, prefix: str) -> It
         if inner is not None and value is not None:
             yield from _describe(inner, value, f"{prefix}{name}.")
         else:
-            yield Setting(prefix + name, value, field.description or "", _choices(field))
+            yield Setting(prefix + name, value, meanings(group).get(name, ""), _choices(field))
 
 
 def _choices(field: FieldInfo) -> str:

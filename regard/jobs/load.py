@@ -29,6 +29,7 @@ from regard.runtime.incremental import IncrementalDecoder
 from regard.runtime.linears import LinearFactory, dense_linear
 from regard.tasks.embed.embedder import Embedder
 from regard.tasks.generate import LanguageModel
+from regard.tasks.translate.native import NativeTranslator
 from regard.tasks.translate.translator import Translator
 from regard.training.planning.cost import BYTES_PER_ELEMENT, COPIES_PER_PARAMETER, compute_parameter_counts
 
@@ -37,8 +38,13 @@ LINEAR_FACTORIES: dict[str, LinearFactory] = {"none": dense_linear, "int8": int8
 """The kinds of weights that decoding can use, as `--quantize` names them."""
 
 
-def load(folder: str | Path, device: str = "auto", quantize: str = "none", task: str = "translate") -> Translator:
-    """The translator of a run, with its best weights so far, in float or in 8-bit integers; of this task alone."""
+def load(
+    folder: str | Path, device: str = "auto", quantize: str = "none", task: str = "translate", engine: str = "torch"
+) -> Translator:
+    """The translator of a run, with its best weights so far, in float or in 8-bit integers; of this task alone.
+
+    `engine` is torch, or native: the same in native code, as far as that goes.
+    """
     torch_device = pick_device(device)
     linear_factory = _select_linear_factory(quantize, torch_device)
     run = open_run(Path(folder))
@@ -52,6 +58,8 @@ def load(folder: str | Path, device: str = "auto", quantize: str = "none", task:
             model = new_translation_model(config, tokenizers)
         load_weights(model, run, run.best_weights())
         model = model.to(torch_device).eval()
+        if engine == "native":
+            return NativeTranslator(model, tokenizers, linear_factory)
         return Translator(model, tokenizers, IncrementalDecoder(model, linear_factory))
 
 

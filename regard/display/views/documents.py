@@ -8,7 +8,6 @@ from regard.jobs.translate.issue_log import IssueLog
 from regard.jobs.translate.text import DocumentResult
 
 SHOWN_SEGMENTS = 10
-SHOWN_ISSUES = 10
 TITLES = {
     "omission": "far too short, or cut",
     "numbers": "numbers lost or changed",

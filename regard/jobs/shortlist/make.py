@@ -22,7 +22,7 @@ from regard.formats import Pair, read_pairs
 from regard.jobs.load import load_tokenizers
 from regard.jobs.run_kind import has_cross_attention, refuse, require_task
 from regard.jobs.shortlist.record import ShortlistRecord, ShortlistTrial, name_search, save_record, save_shortlist
-from regard.jobs.translate.engine_choice import ChosenEngine, open_chosen
+from regard.jobs.translate.engine_choice import ChosenEngine, open_with_lists
 from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend
 from regard.metrics import choose_tokenization, corpus_bleu
 from regard.progress import stage, track
@@ -59,11 +59,11 @@ def make_shortlist(folder: Path, files: Sequence[str] = ()) -> ShortlistRecord:
     text = _read_files(run, files, tokenizers) if files else _read_store(run, tokenizers)
     lexicon = count_lexicon(text.rows, tokenizers.source.vocab_size, tokenizers.target.vocab_size)
     weights = sha256(run.best_weights())
-    with open_chosen(folder, RuntimeOptions(shortlist="off")) as plain:
+    with open_with_lists(folder, RuntimeOptions(shortlist="off")) as plain:
         first, second = _translate_greedily(plain.backend, text.dev)
         threshold, shortlist = choose_shortlist(lexicon, tokenizers, first)
         save_shortlist(run, shortlist)
-        with open_chosen(folder, RuntimeOptions(shortlist="on")) as restricted:
+        with open_with_lists(folder, RuntimeOptions(shortlist="on")) as restricted:
             engine = restricted.choice
             trials = [_try(plain.backend, restricted.backend, engine, text.dev[1::2], search) for search in SEARCHES]
     sizes = [len(shortlist.select([*source, EOS])) for source, _ in second]

@@ -12,11 +12,13 @@ from regard.decode import BeamSearch, GreedySearch, Search
 from regard.errors import ConfigError, RegardError
 from regard.hardware import configure_cpu, pick_device
 from regard.interchange.engine import CTranslate2Translator
-from regard.jobs.load import LINEAR_FACTORIES
+from regard.jobs.load import LINEAR_FACTORIES, load
 from regard.jobs.shortlist.record import decide
 from regard.jobs.translate.engine import open_engine
 from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend, WorkerPool, load_with_shortlist
 from regard.run import open_run
+from regard.runtime.native.coverage import covers_search
+from regard.runtime.native.library import load_library
 
 EXACT = RuntimeOptions(quantize="none", engine="torch", shortlist="off")
 """What scores are computed with: float32 numbers of torch, all tokens to choose from."""
@@ -58,9 +60,25 @@ class OpenedEngine:
 
 @contextlib.contextmanager
 def open_chosen(folder: Path, options: RuntimeOptions, search: Search | None = None) -> Iterator[OpenedEngine]:
-    """The engine of a run for this search: a pool of workers, CTranslate2, or torch in this process."""
+    """The engine of a run for this search: native code, CTranslate2, or torch, in this process or in several."""
+    require_options(options)
     search = search or BeamSearch()
-    opened = _open_ctranslate2(folder, options, search)
+    opened = _open_native(folder, options, search)
+    if isinstance(opened, tuple):
+        with open_with_lists(folder, options, search, opened) as other:
+            yield other
+        return
+    with _workers_of(opened, folder, options) as engine:
+        yield engine
+
+
+@contextlib.contextmanager
+def open_with_lists(
+    folder: Path, options: RuntimeOptions, search: Search | None = None, reasons: tuple[str, ...] = ()
+) -> Iterator[OpenedEngine]:
+    """The same among the engines that can use a shortlist: CTranslate2 and torch."""
+    search = search or BeamSearch()
+    opened = _open_ctranslate2(folder, options, search, reasons)
     if isinstance(opened, OpenedEngine):
         yield opened
         return
@@ -72,17 +90,52 @@ def require_options(options: RuntimeOptions) -> None:
     """Refuse what no engine has, before anything is loaded."""
     if options.quantize not in ("auto", *LINEAR_FACTORIES):
         raise ConfigError(f"--quantize {options.quantize}: expected one of auto, {', '.join(LINEAR_FACTORIES)}")
-    if options.engine == "ctranslate2" and options.device not in ("auto", "cpu"):
-        raise ConfigError(f"--engine ctranslate2 --device {options.device}: it runs on the CPU; leave one out")
+    if options.engine in ("native", "ctranslate2") and options.device not in ("auto", "cpu"):
+        raise ConfigError(f"--engine {options.engine} --device {options.device}: it runs on the CPU; leave one out")
+    if options.engine == "native" and options.shortlist == "on":
+        raise ConfigError("--engine native --shortlist on: native code chooses among all tokens; leave one out")
 
 
-def _open_ctranslate2(folder: Path, options: RuntimeOptions, search: Search) -> OpenedEngine | tuple[str, ...]:
-    """CTranslate2, or why torch is used instead; where it was asked for by name, its errors are raised."""
-    require_options(options)
-    if options.engine == "torch":
+def _open_native(folder: Path, options: RuntimeOptions, search: Search) -> OpenedEngine | tuple[str, ...]:
+    """Native code in this process, or why another engine is used; where it was asked for by name, errors are raised."""
+    if options.engine not in ("auto", "native") or options.shortlist == "on":
         return ()
+    if options.engine == "auto":
+        if pick_device(options.device).type != "cpu":
+            return ()
+        if load_library() is None:
+            return ("native code was not compiled for this machine",)
+        if not covers_search(search):
+            return (f"native code has no {type(search).__name__}",)
+    quantize = "int8" if options.quantize == "auto" else options.quantize
+    try:
+        translator = load(folder, "cpu", quantize, engine="native")
+    except RegardError as error:  # of the run itself: then torch, which comes last, says the same
+        if options.engine == "native":
+            raise
+        return (str(error).removesuffix(". Leave out --engine native."),)
+    return OpenedEngine(ChosenEngine("native", quantize, uses_shortlist=False), translator)
+
+
+@contextlib.contextmanager
+def _workers_of(opened: OpenedEngine, folder: Path, options: RuntimeOptions) -> Iterator[OpenedEngine]:
+    """The same engine in as many processes as are asked for."""
+    if options.workers <= 1:
+        configure_cpu(options.threads)
+        yield opened
+        return
+    with WorkerPool(folder, options.workers, opened.choice.quantize, "native") as pool:
+        yield replace(opened, backend=pool)
+
+
+def _open_ctranslate2(
+    folder: Path, options: RuntimeOptions, search: Search, reasons: tuple[str, ...]
+) -> OpenedEngine | tuple[str, ...]:
+    """CTranslate2, or why torch is used instead; where it was asked for by name, its errors are raised."""
+    if options.engine == "torch":
+        return reasons
     if options.engine == "auto" and (reason := _why_not_ctranslate2(options, search)):
-        return (reason,)
+        return (*reasons, reason)
     quantize = "int8" if options.quantize == "auto" else options.quantize
     run = open_run(folder)
     decision = decide(run, options.shortlist, "ctranslate2", quantize, search)
@@ -91,8 +144,8 @@ def _open_ctranslate2(folder: Path, options: RuntimeOptions, search: Search) -> 
     except RegardError as error:  # of the run itself: then torch, which comes next, says the same
         if options.engine == "ctranslate2":
             raise
-        return (f"not CTranslate2: {error}",)
-    reasons = _explain_shortlist(options, decision.is_used, decision.reason)
+        return (*reasons, f"not CTranslate2: {error}")
+    reasons += _explain_shortlist(options, decision.is_used, decision.reason)
     return OpenedEngine(ChosenEngine("ctranslate2", quantize, decision.is_used, reasons), engine)
 
 
@@ -131,9 +184,10 @@ def _torch_backend(
     folder: Path, options: RuntimeOptions, uses_shortlist: bool
 ) -> AbstractContextManager[TranslationBackend]:
     if options.workers > 1:
-        return WorkerPool(folder, options.workers, options.quantize, uses_shortlist)
-    configure_cpu(0)
-    return contextlib.nullcontext(load_with_shortlist(folder, options.device, options.quantize, uses_shortlist))
+        return WorkerPool(folder, options.workers, options.quantize, uses_shortlist=uses_shortlist)
+    configure_cpu(options.threads)
+    translator = load_with_shortlist(folder, options.device, options.quantize, uses_shortlist=uses_shortlist)
+    return contextlib.nullcontext(translator)
 
 
 def _explain_shortlist(options: RuntimeOptions, is_used: bool, reason: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from regard.formats import tsv
 from regard.tasks.translate.translator import TranslationIssue
 
 COLUMNS = ("location", "kind", "issue")
+SHOWN_ISSUES = 10  # of each kind, on the terminal
 
 
 class IssueLog:

@@ -1,5 +1,6 @@
-"""Lines in chunks of those that have arrived, without waiting for more."""
+"""Lines in chunks: of those that have arrived, or full ones."""
 
+import itertools
 import queue
 import threading
 from collections.abc import Iterable, Iterator
@@ -51,6 +52,13 @@ def read_chunks(items: Iterable[T], max_items: int) -> Iterator[list[T]]:
                 raise value
     finally:
         cancelled.set()
+
+
+def full_chunks(items: Iterable[T], max_items: int) -> Iterator[list[T]]:
+    """Chunks of `max_items` items and one of the rest: for a file, which is cut at the same places every time."""
+    iterator = iter(items)
+    while chunk := list(itertools.islice(iterator, max_items)):
+        yield chunk
 
 
 def _put(

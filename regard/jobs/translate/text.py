@@ -139,19 +139,32 @@ def translate_lines(
     search: Search,
     pipeline: LinePipeline,
     describe_line: Callable[[int], str],
+    read: Callable[[Iterable[str], int], Iterator[list[str]]] = read_chunks,
 ) -> Iterator[list[Translation]]:
     """The candidates of each line, in order, a chunk at a time, so that memory does not grow with the file.
 
-    `describe_line` names a line by its number, from 1, in error messages.
+    `describe_line` names a line by its number, from 1, in error messages. `read` cuts the lines into chunks.
     """
     first = 1
-    for chunk in read_chunks(lines, CHUNK_LINES):
-        parts = [pipeline.split(translator, line, describe_line(first + i)) for i, line in enumerate(chunk)]
-        numbers = [first + i for i, line in enumerate(parts) for _ in line.texts]
-        candidates = iter(translator.candidates([text for line in parts for text in line.inputs()], search, numbers))
-        for line in parts:
-            yield pipeline.join(line, candidates)
+    for chunk in read(lines, CHUNK_LINES):
+        yield from translate_chunk(translator, chunk, first, search, pipeline, describe_line)
         first += len(chunk)
+
+
+def translate_chunk(
+    translator: TranslationBackend,
+    chunk: Sequence[str],
+    first: int,
+    search: Search,
+    pipeline: LinePipeline,
+    describe_line: Callable[[int], str],
+) -> Iterator[list[Translation]]:
+    """The candidates of lines that are translated together; `first` is the number of the first one."""
+    parts = [pipeline.split(translator, line, describe_line(first + i)) for i, line in enumerate(chunk)]
+    numbers = [first + i for i, line in enumerate(parts) for _ in line.texts]
+    candidates = iter(translator.candidates([text for line in parts for text in line.inputs()], search, numbers))
+    for line in parts:
+        yield pipeline.join(line, candidates)
 
 
 def translate_texts(

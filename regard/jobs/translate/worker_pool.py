@@ -26,9 +26,8 @@ from regard.progress import stage
 from regard.run import open_run
 from regard.tasks.translate.translator import Translation, Translator
 
-MIN_CHUNK_TEXTS = 32
-MAX_CHUNK_TEXTS = 512  # texts of one task of a worker: with more of them, its batches stay full for longer
-ENGINES = ("auto", "torch", "ctranslate2")
+MAX_GROUP_TEXTS = 128  # texts that are batched together, by any number of workers: one task of a worker
+ENGINES = ("auto", "torch", "native", "ctranslate2")
 SHORTLIST_MODES = ("auto", "on", "off")
 MIN_BYTES_FOR_WORKERS = 30_000  # for shorter texts, starting workers takes longer than it saves
 
@@ -48,31 +47,33 @@ class TranslationBackend(Protocol):
 class WorkerPool:
     """Worker processes that have each loaded a run; tasks go to workers that are free."""
 
-    def __init__(self, folder: Path, workers: int, quantize: str = "none", uses_shortlist: bool = False):
+    def __init__(
+        self, folder: Path, workers: int, quantize: str = "none", engine: str = "torch", uses_shortlist: bool = False
+    ):
         run = open_run(folder)
         self.tokenizers = load_tokenizers(run, run.load_config())
         self._workers = workers
         self._processes: set[BaseProcess] = set()
         with _blocked_signals():
-            options = (str(folder), quantize, uses_shortlist)
+            options = (str(folder), quantize, engine, uses_shortlist)
             self._executor = ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, options)
 
     def candidates(
         self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
     ) -> list[list[Translation]]:
         global_indices = range(len(texts)) if global_indices is None else global_indices
-        chunks = split_into_chunks(texts, self._workers)
-        tasks = [([texts[i] for i in chunk], search, [global_indices[i] for i in chunk]) for chunk in chunks]
+        groups = split_into_groups(texts)
+        tasks = [([texts[i] for i in group], search, [global_indices[i] for i in group]) for group in groups]
         candidates_by_index: dict[int, list[Translation]] = {}
         try:
             with _blocked_signals():
                 others = set(active_children())
-                results = self._executor.map(_translate_chunk, tasks)  # which starts the processes
+                results = self._executor.map(_translate_group, tasks)  # which starts the processes
                 self._processes |= set(active_children()) - others
             with stage("translating", len(texts)) as current:
-                for chunk, translations in zip(chunks, results, strict=True):
-                    candidates_by_index |= zip(chunk, translations, strict=True)
-                    current.advance(len(chunk))
+                for group, translations in zip(groups, results, strict=True):
+                    candidates_by_index |= zip(group, translations, strict=True)
+                    current.advance(len(group))
         except BrokenProcessPool:
             raise RunError(
                 f"one of {self._workers} worker processes died. Memory may have run out, or a script has started them "
@@ -92,6 +93,33 @@ class WorkerPool:
         self._executor.shutdown(cancel_futures=True)
 
 
+class GroupedTranslator:
+    """A translator in this process that batches the same texts together as a pool of workers."""
+
+    def __init__(self, translator: Translator):
+        self.tokenizers = translator.tokenizers
+        self._translator = translator
+
+    def candidates(
+        self, texts: Sequence[str], search: Search | None = None, global_indices: Sequence[int] | None = None
+    ) -> list[list[Translation]]:
+        global_indices = range(len(texts)) if global_indices is None else global_indices
+        candidates_by_index: dict[int, list[Translation]] = {}
+        with stage("translating", len(texts)) as current:
+            for group in split_into_groups(texts):
+                group_texts, numbers = [texts[i] for i in group], [global_indices[i] for i in group]
+                candidates_by_index |= zip(
+                    group, self._translator.candidates(group_texts, search, numbers), strict=True
+                )
+                current.advance(len(group))
+        return [candidates_by_index[i] for i in range(len(texts))]
+
+
+def batch_in_groups(backend: TranslationBackend) -> TranslationBackend:
+    """The same backend, with batches that are those of a pool of workers."""
+    return GroupedTranslator(backend) if isinstance(backend, Translator) else backend
+
+
 @dataclass(frozen=True)
 class RuntimeOptions:
     """How to translate: device, number of processes, quantization, engine, shortlist."""
@@ -102,9 +130,11 @@ class RuntimeOptions:
     quantize: str = "auto"
     """none (float32), int8, or auto: int8 on a CPU, unless torch is the engine that was asked for."""
     engine: str = "auto"
-    """torch, ctranslate2, or auto: the fastest one that is installed and can do what is asked."""
+    """torch, native, ctranslate2, or auto: the fastest one that is there and can do what is asked."""
     shortlist: str = "auto"
     """on, off, or auto: where it was found to change next to nothing."""
+    threads: int = 0
+    """CPU threads of torch where one process translates; 0: as many as are fastest."""
 
     def __post_init__(self) -> None:
         if self.workers < 0:
@@ -121,12 +151,15 @@ class RuntimeOptions:
         return replace(self, workers=count_cores())
 
 
-def split_into_chunks(texts: Sequence[str], workers: int) -> list[list[int]]:
-    """Chunks of text indices with a similar mix of lengths, so that they take about the same time."""
+def split_into_groups(texts: Sequence[str]) -> list[list[int]]:
+    """Groups of text indices with a similar mix of lengths, so that they take about the same time.
+
+    They do not depend on the number of workers: a batch rounds by its size, and eight bits by its largest number, so
+    the same texts in the same groups are what makes the translations the same.
+    """
     order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-    rounds = math.ceil(len(texts) / (workers * MAX_CHUNK_TEXTS))
-    num_chunks = min(workers * rounds, math.ceil(len(texts) / MIN_CHUNK_TEXTS))
-    return [order[start::num_chunks] for start in range(num_chunks)]
+    num_groups = math.ceil(len(texts) / MAX_GROUP_TEXTS)
+    return [order[start::num_groups] for start in range(num_groups)]
 
 
 _translator: Translator | RegardError | None = None  # of a worker process, or the error of loading it
@@ -152,9 +185,11 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def load_with_shortlist(folder: Path, device: str, quantize: str, uses_shortlist: bool) -> Translator:
+def load_with_shortlist(
+    folder: Path, device: str, quantize: str, engine: str = "torch", uses_shortlist: bool = False
+) -> Translator:
     """The translator of a run, with its shortlist or without."""
-    translator = load(folder, device, quantize)
+    translator = load(folder, device, quantize, engine=engine)
     if not uses_shortlist:
         return translator
     if not has_cross_attention((run := open_run(folder)).load_config()):
@@ -162,17 +197,17 @@ def load_with_shortlist(folder: Path, device: str, quantize: str, uses_shortlist
     return translator.with_shortlist(load_shortlist(run, translator.tokenizers))
 
 
-def _init_worker(folder: str, quantize: str, uses_shortlist: bool) -> None:
+def _init_worker(folder: str, quantize: str, engine: str, uses_shortlist: bool) -> None:
     global _translator
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     configure_cpu(1)
     try:
-        _translator = load_with_shortlist(Path(folder), "cpu", quantize, uses_shortlist)
+        _translator = load_with_shortlist(Path(folder), "cpu", quantize, engine, uses_shortlist)
     except RegardError as error:  # the pool would hide it, so it is raised by the first task
         _translator = error
 
 
-def _translate_chunk(task: tuple[list[str], Search | None, list[int]]) -> list[list[Translation]]:
+def _translate_group(task: tuple[list[str], Search | None, list[int]]) -> list[list[Translation]]:
     if not isinstance(_translator, Translator):
         raise _translator or RunError("a worker process was never initialized")
     return _translator.candidates(*task)

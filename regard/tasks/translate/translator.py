@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -11,9 +11,8 @@ from torch import Tensor
 from regard.data.batch import Batch, collate, pad
 from regard.data.shortlist import Shortlist
 from regard.data.tokenizers.tokenizer import BOS, EOS, Tokenizers
-from regard.decode import BeamSearch, Search
+from regard.decode import BeamSearch, Hypothesis, Search
 from regard.errors import DataError, ModelError
-from regard.evaluation import TeacherForcingResult
 from regard.formats import Pair
 from regard.model.modules import device_of, evaluation_mode
 from regard.model.positions import Positions
@@ -22,6 +21,9 @@ from regard.model.transformer import EncoderDecoder
 from regard.progress import stage
 from regard.runtime.attention import use_fused_attention
 from regard.runtime.incremental import COLUMNS_PER_RESERVE, DecodingBatch, IncrementalDecoder
+
+if TYPE_CHECKING:  # what scores is not needed to translate, and takes a while to import
+    from regard.evaluation import TeacherForcingResult
 
 MAX_SOURCE_TOKENS = 16384  # of a batch, padding included
 MAX_CACHE_ELEMENTS = 32 << 20  # of the keys at first, over rows, layers and heads
@@ -224,20 +226,19 @@ class Translator:
         ids = dict(zip(nonblank, self.tokenizers.source.encode([texts[i] for i in nonblank]), strict=True))
         rows = sorted(nonblank, key=lambda i: -len(ids[i]))  # similar lengths together, the slowest first
         with evaluation_mode(self.model), torch.inference_mode(), stage("translating", len(rows)) as current:
-            indices = [global_indices[i] for i in rows]
-            decoder, sources, decode = (
-                self._incremental_decoder(),
+            indices, sources, decode = (
+                [global_indices[i] for i in rows],
                 [ids[i] for i in rows],
                 self.tokenizers.target.decode,
             )
-            stepper = self._stepper(decoder, sources, indices, on_finish=current.advance, surface=decode)
-            for i, hypotheses in zip(rows, search.search(stepper) if rows else (), strict=True):
+            outputs = self._search(search, sources, indices, current.advance) if rows else []
+            for i, hypotheses in zip(rows, outputs, strict=True):
                 if not hypotheses:
                     raise ModelError(NOT_FINITE)
                 translations[i] = [Translation(decode(h.ids), h.score, h.truncated) for h in hypotheses]
         return translations
 
-    def teacher_force(self, pairs: Sequence[Pair]) -> list[TeacherForcingResult]:
+    def teacher_force(self, pairs: Sequence[Pair]) -> "list[TeacherForcingResult]":
         """For each pair, the loss and accuracy of the model when it is given the beginning of the reference."""
         sources = self.tokenizers.source.encode([pair.source for pair in pairs])
         targets = self.tokenizers.target.encode([pair.target for pair in pairs])
@@ -259,11 +260,26 @@ class Translator:
                 current.advance(len(rows))
         return [results[i] for i in range(len(pairs))]
 
+    def _search(
+        self,
+        search: Search,
+        sources: Sequence[Sequence[int]],
+        global_indices: Sequence[int],
+        on_finish: Callable[[int], None],
+    ) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source; `on_finish` counts sentences that are finished."""
+        decode = self.tokenizers.target.decode
+        return search.search(
+            self._stepper(self._incremental_decoder(), sources, global_indices, on_finish=on_finish, surface=decode)
+        )
+
     def _incremental_decoder(self) -> IncrementalDecoder:
         """A new one unless one is prepared: in training the weights change between two calls."""
         return self.prepared_decoder or IncrementalDecoder(self.model)
 
-    def _teacher_force_batch(self, batch: Batch) -> list[TeacherForcingResult]:
+    def _teacher_force_batch(self, batch: Batch) -> "list[TeacherForcingResult]":
+        from regard.evaluation import TeacherForcingResult
+
         with evaluation_mode(self.model), torch.inference_mode():
             logp = self.model.output(self.model(batch.source, batch.target_in)).float().log_softmax(dim=-1)
         target_mask = batch.target_out != self.model.pad  # (B, T)

@@ -10,10 +10,10 @@ from regard.errors import ConfigError, RunError
 from regard.jobs.train import fit as job
 from regard.jobs.translate.engine_choice import open_chosen
 from regard.jobs.translate.worker_pool import (
-    MAX_CHUNK_TEXTS,
+    MAX_GROUP_TEXTS,
     RuntimeOptions,
     WorkerPool,
-    split_into_chunks,
+    split_into_groups,
 )
 from regard.run import Run
 
@@ -44,13 +44,12 @@ def test_a_process_that_dies_is_told_in_a_sentence(run: Run):
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 101, 3001])
-@pytest.mark.parametrize("workers", [1, 3])
-def test_shares_are_alike_and_hold_every_text_once(count: int, workers: int):
+def test_groups_are_alike_and_hold_every_text_once(count: int):
     texts = ["a" * (i * 7919 % 211) for i in range(count)]
-    parts = split_into_chunks(texts, workers)
-    assert sorted(i for part in parts for i in part) == list(range(count))
-    assert all(0 < len(part) <= MAX_CHUNK_TEXTS for part in parts)
-    letters = [sum(len(texts[i]) for i in part) for part in parts]
+    groups = split_into_groups(texts)
+    assert sorted(i for group in groups for i in group) == list(range(count))
+    assert all(0 < len(group) <= MAX_GROUP_TEXTS for group in groups)
+    letters = [sum(len(texts[i]) for i in group) for group in groups]
     assert max(letters, default=0) - min(letters, default=0) <= 211
 
 
