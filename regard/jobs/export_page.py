@@ -10,7 +10,7 @@ from regard.files import resolve
 from regard.interchange.page import Aligner, pack_model
 from regard.jobs.evaluate import read_set_scores, scored_sets
 from regard.jobs.load import load
-from regard.jobs.look.heads import find_trained_aligner
+from regard.jobs.look.heads import find_trained_aligners
 from regard.jobs.run_kind import describe, find_task, refuse
 from regard.jobs.text_statistics import load_statistics
 from regard.jobs.train.assemble import read_diagnosis
@@ -149,8 +149,9 @@ def _date(run: Run) -> str:
 
 
 def _find_aligner(run: Run, config: Config) -> Aligner | None:
-    """The head that guided alignment has trained; None: the engine takes the mean of the last layer but one."""
-    head = find_trained_aligner(run)
-    if head is None:
+    """The first head that guided alignment has trained; None: the engine takes the mean of the last layer but one."""
+    heads = find_trained_aligners(run)
+    if not heads:
         return None
+    head = heads[0]
     return Aligner(head.layer, config.model.kept_heads(head.attention_name).index(head.number))
