@@ -405,7 +405,8 @@ def export(
         regard.export("runs/mine", to="html", title="Our minutes, German to English")
 
     `to` is marian (for the transformers library), ctranslate2, or html: a translator as one file for a browser, with a
-    `title`, a `note` and at most `max_mb` megabytes (30). `quantize` is none or int8; unset, a page has int8, a folder none.
+    `title`, a `note` and at most `max_mb` megabytes (30 if unset). `quantize` is none or int8; unset, a page has
+    int8, a folder none.
     """
     from regard.jobs.convert import export_run
     from regard.jobs.export_page import MAX_MB, export_page

@@ -22,7 +22,8 @@ from regard.runtime.native.library import load_library
 
 EXACT = RuntimeOptions(quantize="none", engine="torch", shortlist="off")
 """What scores are computed with: float32 numbers of torch, all tokens to choose from."""
-NAMES = {"torch": "PyTorch", "ctranslate2": "CTranslate2"}
+NAMES = {"torch": "PyTorch", "native": "native code of Regard", "ctranslate2": "CTranslate2"}
+PACKAGES = {"torch": "torch", "native": "regard", "ctranslate2": "ctranslate2"}
 PRECISIONS = {"none": "float32", "int8": "int8"}
 
 
@@ -38,7 +39,7 @@ class ChosenEngine:
 
     def describe(self) -> str:
         """Engine, precision, shortlist and reasons, in a line."""
-        parts = [f"{NAMES[self.name]} {version(self.name)}", PRECISIONS[self.quantize]]
+        parts = [f"{NAMES[self.name]} {version(PACKAGES[self.name])}", PRECISIONS[self.quantize]]
         parts += ["with a shortlist"] if self.uses_shortlist else []
         return ", ".join(parts) + (f" ({'; '.join(self.reasons)})" if self.reasons else "")
 
@@ -47,7 +48,10 @@ class ChosenEngine:
         """What a score of its translations says; empty for those that scores are computed with by default."""
         if (self.name, self.quantize, self.uses_shortlist) == ("torch", "none", False):
             return ""
-        return f"by {self.name} {version(self.name)}, {PRECISIONS[self.quantize]}" + ", shortlist" * self.uses_shortlist
+        return (
+            f"by {self.name} {version(PACKAGES[self.name])}, {PRECISIONS[self.quantize]}"
+            + ", shortlist" * self.uses_shortlist
+        )
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The fastest engine that can do what is asked, with a reason where it is not the fastest that there is."""
 
+import ctypes
 import json
 import re
 from dataclasses import replace
@@ -28,12 +29,27 @@ from regard.jobs.translate.engine_choice import EXACT, open_chosen
 from regard.jobs.translate.worker_pool import RuntimeOptions
 from regard.model import weights
 from regard.run import Run
+from regard.runtime.native.library import load_library
 from regard.tasks.translate.translator import Translator
 
 pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `ctranslate2`)")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*pkg_resources:UserWarning")
 
 TEXTS = ["The old queen saw the horses.", "I love dogs.", ""]
+
+
+@pytest.fixture(autouse=True)
+def no_native_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine without a C++ compiler, unless a test takes native code."""
+    if "native_library" not in request.fixturenames:
+        monkeypatch.setattr(engine_choice, "load_library", lambda: None)
+
+
+@pytest.fixture
+def native_library() -> ctypes.CDLL:
+    if (library := load_library()) is None:
+        pytest.skip("native code was not compiled; `python -m regard.runtime.native.build` does that")
+    return library
 
 
 def train(folder: Path, config) -> Run:
@@ -53,16 +69,38 @@ def chosen(run: Run, search=None, **options: object) -> engine_choice.ChosenEngi
         return opened.choice
 
 
+def test_native_code_is_taken_where_it_was_compiled(run: Run, native_library):
+    fastest = chosen(run)
+    assert (fastest.name, fastest.quantize, fastest.reasons) == ("native", "int8", ())
+    assert fastest.describe().startswith("native code of Regard") and "by native" in fastest.signature
+    assert chosen(run, GreedySearch(), workers=2).name == "native"
+    sampling = chosen(run, SamplingSearch(seed=3))
+    assert sampling.name == "torch" and "native code has no SamplingSearch" in sampling.describe()
+    make_shortlist(run.folder)
+    assert chosen(run, shortlist="on").name == "ctranslate2"
+    with pytest.raises(ConfigError, match="--engine native --shortlist on"):
+        chosen(run, engine="native", shortlist="on")
+
+
+def test_norms_of_queries_and_keys_are_left_to_torch(tmp_path: Path, tiny, native_library):
+    run = train(tmp_path / "normed", tiny("train.steps=2", "model.qk_norm=true"))
+    choice = chosen(run)
+    assert choice.name == "torch" and "it has not norms of queries and keys" in choice.describe()
+    with pytest.raises(ConfigError, match=r"norms of queries and keys\. Leave out --engine native"):
+        chosen(run, engine="native")
+
+
 def test_the_fastest_engine_is_taken_and_what_it_cannot_do_is_done_by_torch(run: Run, monkeypatch):
     fastest = chosen(run)
-    assert (fastest.name, fastest.quantize, fastest.reasons) == ("ctranslate2", "int8", ())
+    reason = "native code was not compiled for this machine"
+    assert (fastest.name, fastest.quantize, fastest.reasons) == ("ctranslate2", "int8", (reason,))
     assert "CTranslate2 4" in fastest.describe() and "int8" in fastest.describe()
     sampling = chosen(run, SamplingSearch(seed=3))
     assert sampling.name == "torch" and "CTranslate2 has no SamplingSearch" in sampling.describe()
     monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
     missing = chosen(run, GreedySearch())
     assert (missing.name, missing.quantize) == ("torch", "int8")
-    assert missing.reasons == ("CTranslate2 is not installed",)
+    assert missing.reasons == (reason, "CTranslate2 is not installed")
 
 
 def test_torch_alone_means_float32_and_says_nothing_in_a_signature(run: Run):
