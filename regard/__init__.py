@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from regard.api.labs.laboratory import run_labs as run_labs
     from regard.api.models import EncoderModel as EncoderModel
     from regard.api.models import TranslationModel as TranslationModel
-    from regard.api.models import export as export
-    from regard.api.models import import_model as import_model
     from regard.api.models import load as load
     from regard.api.models import load_encoder as load_encoder
     from regard.api.planning import bench as bench
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
     from regard.api.retrieval.index import Index as Index
     from regard.api.retrieval.index import build_index as build_index
     from regard.api.runs import TrainedRun as TrainedRun
+    from regard.api.runs import export as export
+    from regard.api.runs import import_model as import_model
     from regard.api.runs import open_run as open_run
     from regard.api.scoring import compare as compare
     from regard.api.scoring import evaluate as evaluate
@@ -134,10 +134,10 @@ _MODULES = {
     "regard.api.tasks.language": ("fill", "fill_stream", "generate", "generate_stream"),
     "regard.api.labs.assignments": ("assignments", "blank_assignment", "check_assignment", "grade_assignments"),
     "regard.api.labs.laboratory": ("copy_lab", "lab", "lab_notebook", "list_labs", "new_lab", "run_labs"),
-    "regard.api.models": ("EncoderModel", "TranslationModel", "export", "import_model", "load", "load_encoder"),
+    "regard.api.models": ("EncoderModel", "TranslationModel", "load", "load_encoder"),
     "regard.api.planning": ("bench", "estimate", "settings"),
     "regard.api.retrieval.index": ("Index", "build_index"),
-    "regard.api.runs": ("TrainedRun", "open_run"),
+    "regard.api.runs": ("TrainedRun", "export", "import_model", "open_run"),
     "regard.api.scoring": ("compare", "evaluate", "rouge"),
     "regard.api.studies": ("StudyResult", "compare_architectures", "tune", "write_report"),
     "regard.api.tasks.summarization": ("SummaryModel", "summarize_stream"),

@@ -3,17 +3,14 @@
 import contextlib
 import functools
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from regard.api.arguments import AnyPath, require_text, require_texts
 from regard.api.runs import TrainedRun, open_run
 from regard.api.tasks.loaders import find_loader
-from regard.api.terminal import showing
 from regard.decode import BeamSearch, GreedySearch, Search
 from regard.errors import ConfigError
-from regard.files import resolve
 from regard.formats import Pair
 from regard.interchange.engine import CTranslate2Translator
 from regard.jobs import load as loading
@@ -24,6 +21,7 @@ from regard.jobs.translate.worker_pool import RuntimeOptions, TranslationBackend
 from regard.model import weights
 from regard.model.modules import count_parameters
 from regard.run import Run
+from regard.tasks.translate.native import NativeTranslator
 from regard.tasks.translate.translator import Translation, Translator
 
 # What inspects and converts models is imported when that is asked for: loading one should take no longer than it must.
@@ -53,7 +51,8 @@ class TranslationModel:
     @functools.cached_property
     def translator(self) -> Translator:
         """The model in PyTorch with its tokenizers, loaded when it is asked for: `translator.model` is the module."""
-        return self._backend if isinstance(self._backend, Translator) else loading.load(self.run.folder, self._device)
+        in_torch = isinstance(self._backend, Translator) and not isinstance(self._backend, NativeTranslator)
+        return self._backend if in_torch else loading.load(self.run.folder, self._device)
 
     @overload
     def translate(
@@ -211,7 +210,7 @@ class TranslationModel:
         from regard.jobs.look.inspected_run import InspectedRun
 
         require_text(source, "attention()")
-        if target is None and not isinstance(self._backend, Translator):
+        if target is None and self._backend is not self.translator:
             target = self.translate(source)  # which PyTorch, in float32, might translate otherwise
         run = Run(self.run.folder)
         return trace_attention(InspectedRun(run, self.run.config, self.translator), source, target)
@@ -369,57 +368,3 @@ def _build_search(beam: int, alpha: float, nbest: int | None, scores: bool) -> S
     if beam == 1 and nbest is None:
         return GreedySearch(scored=scores)
     return BeamSearch(beam, alpha, nbest or 1)
-
-
-def import_model(
-    folder: AnyPath, out: AnyPath | None = None, *, overwrite: bool = False, progress: bool = False
-) -> TrainedRun:
-    """Import a model folder of the transformers library (OPUS-MT, BERT, GPT-2) as a run.
-
-        run = regard.import_model("opus-mt-en-fr", out="runs/opus")
-
-    The run is runs/<name of the folder> if `out` is unset.
-    """
-    from regard.jobs.convert import import_folder
-
-    run_folder = Path(out) if out is not None else Path("runs") / resolve(folder).name
-    with showing(progress):
-        import_folder(Path(folder), run_folder, overwrite)
-    return open_run(run_folder)
-
-
-def export(
-    run: AnyPath,
-    to: str,
-    out: AnyPath | None = None,
-    *,
-    quantize: str | None = None,
-    title: str = "",
-    note: str = "",
-    max_mb: float | None = None,
-    progress: bool = False,
-) -> Path:
-    """Export a run in the format of another program, or as a page; <run>-<format> or <run>.html if `out` is unset.
-
-        regard.export("runs/mine", to="ctranslate2", quantize="int8")
-        regard.export("runs/mine", to="html", title="Our minutes, German to English")
-
-    `to` is marian (for the transformers library), ctranslate2, or html: a translator as one file for a browser, with a
-    `title`, a `note` and at most `max_mb` megabytes (30 if unset). `quantize` is none or int8; unset, a page has
-    int8, a folder none.
-    """
-    from regard.jobs.convert import export_run
-    from regard.jobs.export_page import MAX_MB, export_page
-
-    run_folder = Path(os.path.normpath(Path.cwd() / run)) if Path(run).name in ("", "..") else Path(run)
-    if to == "html":
-        page = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}.html")
-        with showing(progress):
-            export_page(run_folder, page, title, note, MAX_MB if max_mb is None else max_mb, quantize or "int8")
-        return page
-    if title or note:
-        raise ConfigError(f"--title and --note are for --to html, not {to}")
-    folder = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}-{to}")
-    with showing(progress):
-        export_run(run_folder, to, folder, quantize or "none")
-    return folder

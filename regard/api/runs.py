@@ -1,4 +1,4 @@
-"""A run folder as a value: its settings, its scores and its curves."""
+"""A run folder as a value: its settings, its scores and its curves; runs from other programs, and for them."""
 
 import os
 from dataclasses import dataclass
@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from regard import run as runs
 from regard.api.arguments import AnyPath
+from regard.api.terminal import showing
 from regard.config import Config
+from regard.errors import ConfigError
+from regard.files import resolve
 
 # A run is opened wherever a model is, so what reads, draws and describes it is imported when that is asked for.
 if TYPE_CHECKING:
@@ -142,3 +145,57 @@ def open_run(folder: AnyPath) -> TrainedRun:
     True
     """
     return TrainedRun(runs.open_run(Path(folder)).folder)
+
+
+def import_model(
+    folder: AnyPath, out: AnyPath | None = None, *, overwrite: bool = False, progress: bool = False
+) -> TrainedRun:
+    """Import a model folder of the transformers library (OPUS-MT, BERT, GPT-2) as a run.
+
+        run = regard.import_model("opus-mt-en-fr", out="runs/opus")
+
+    The run is runs/<name of the folder> if `out` is unset.
+    """
+    from regard.jobs.convert import import_folder
+
+    run_folder = Path(out) if out is not None else Path("runs") / resolve(folder).name
+    with showing(progress):
+        import_folder(Path(folder), run_folder, overwrite)
+    return open_run(run_folder)
+
+
+def export(
+    run: AnyPath,
+    to: str,
+    out: AnyPath | None = None,
+    *,
+    quantize: str | None = None,
+    title: str = "",
+    note: str = "",
+    max_mb: float | None = None,
+    progress: bool = False,
+) -> Path:
+    """Export a run in the format of another program, or as a page; <run>-<format> or <run>.html if `out` is unset.
+
+        regard.export("runs/mine", to="ctranslate2", quantize="int8")
+        regard.export("runs/mine", to="html", title="Our minutes, German to English")
+
+    `to` is marian (for the transformers library), ctranslate2, or html: a translator as one file for a browser, with a
+    `title`, a `note` and at most `max_mb` megabytes (30 if unset). `quantize` is none or int8; unset, a page has
+    int8, a folder none.
+    """
+    from regard.jobs.convert import export_run
+    from regard.jobs.export_page import MAX_MB, export_page
+
+    run_folder = Path(os.path.normpath(Path.cwd() / run)) if Path(run).name in ("", "..") else Path(run)
+    if to == "html":
+        page = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}.html")
+        with showing(progress):
+            export_page(run_folder, page, title, note, MAX_MB if max_mb is None else max_mb, quantize or "int8")
+        return page
+    if title or note:
+        raise ConfigError(f"--title and --note are for --to html, not {to}")
+    folder = Path(out) if out is not None else run_folder.with_name(f"{run_folder.name}-{to}")
+    with showing(progress):
+        export_run(run_folder, to, folder, quantize or "none")
+    return folder

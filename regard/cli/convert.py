@@ -20,7 +20,7 @@ def import_(
 
     Read more: docs/howto/opus_mt.md
     """
-    from regard.api.models import import_model
+    from regard.api.runs import import_model
     from regard.jobs.convert import CAPABILITIES
 
     run = import_model(folder, out, overwrite=overwrite)
@@ -40,7 +40,7 @@ def export(
         MODEL, "KIND", "Precision of the weights: none, or int8 (ctranslate2, html). Unset: int8 for html, else none."
     ),
     out: Path | None = option(
-        OUTPUT, "PATH", "Folder, or file of a page, to create; <run>-<format> or <run>.html if unset."
+        OUTPUT, "FOLDER", "Folder, or file of a page, to create; <run>-<format> or <run>.html if unset."
     ),
     title: str = option(OUTPUT, "TEXT", "Title of a page; its languages if unset.", default=""),
     note: str = option(
@@ -57,7 +57,7 @@ def export(
 
     Read more: docs/howto/page.md
     """
-    from regard.api.models import export as export_run
+    from regard.api.runs import export as export_run
 
     path = export_run(run, to, out, quantize=quantize, title=title, note=note, max_mb=max_mb)
     typer.echo(f"written: {path}", err=True)

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from regard.cli.options import FILES, PAIR, RUN, option
+from regard.cli.options import RUN, argument
 
-COUNTED = option(
-    FILES, PAIR, "Pairs to count tokens in: two aligned files, or one .tsv; the run's own text if unset.", default=[]
+COUNTED = argument(
+    "[FILES]", "Pairs to count tokens in: two aligned files, or one .tsv; the run's own text if unset.", default=[]
 )
 
 
-def shortlist(run: Path = RUN, pairs: list[str] = COUNTED) -> None:
+def shortlist(run: Path = RUN, files: list[str] = COUNTED) -> None:
     """Make translating faster: find the target tokens that can translate each source token, and try them on dev.
 
     The lists are stored in the run. `regard translate` uses them by default where at least 99% of the translations stay
@@ -17,7 +17,7 @@ def shortlist(run: Path = RUN, pairs: list[str] = COUNTED) -> None:
 
     Examples:
       regard shortlist runs/mine
-      regard shortlist runs/opus --pairs train.en train.fr
+      regard shortlist runs/opus train.en train.fr
 
     Read more: docs/howto/faster.md
     """
@@ -25,5 +25,5 @@ def shortlist(run: Path = RUN, pairs: list[str] = COUNTED) -> None:
     from regard.display.console import terminal_width
     from regard.display.views.machine import format_shortlist
 
-    record = make_shortlist(run, *pairs, progress=True)
+    record = make_shortlist(run, *files, progress=True)
     print("\n".join(format_shortlist(record, run, terminal_width())))

@@ -125,7 +125,6 @@ def translate(
     Examples:
       echo "I love dogs." | regard translate runs/mine
       regard translate runs/mine input.en --out output.fr --beam 4
-      regard translate runs/mine input.en --nbest 3 --scores
       regard translate runs/mine messages.po --out fr.po
       torchrun --nproc-per-node 4 -m regard translate runs/mine big.en --out big.fr
 

@@ -18,8 +18,8 @@ from regard.metrics import Score
 from regard.model.modules import count_parameters
 from regard.progress import stage
 from regard.report import write_page
+from regard.report.pages.translator import BYTES_PER_MB, TranslatorPage, render_translator_page
 from regard.report.table import Value
-from regard.report.translator_page import BYTES_PER_MB, TranslatorPage, render_translator_page
 from regard.run import Run, open_run
 from regard.tasks.translate.translator import Translator
 

@@ -118,7 +118,7 @@ def test_eight_bits_translate_every_line(run: Path, files: Path):
     ("how", "message"),
     [
         (("--quantize", "int4"), "expected one of auto, none, int8"),
-        (("--engine", "onnx"), "expected one of auto, torch, ctranslate2"),
+        (("--engine", "onnx"), "expected one of auto, torch, native, ctranslate2"),
     ],
 )
 def test_what_nobody_can_do_is_refused(run: Path, files: Path, how: tuple, message: str):

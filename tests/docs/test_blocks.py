@@ -18,7 +18,7 @@ SHORTER = (
 """What is shortened so that a page takes seconds; nothing else is touched."""
 CHAPTERS = tuple(f"docs/tutorial/{name}.md" for name in ("first_translator", "look_inside", "fine_tune_and_ship"))
 """Pages that go on where the one before ended."""
-LANGUAGES = {*RUNS, "console", "text", "toml", "json", "diff"}
+LANGUAGES = {*RUNS, "console", "text", "toml", "json", "diff", "js"}
 
 
 def script(page: Path, folder: Path) -> str:

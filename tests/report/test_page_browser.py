@@ -59,9 +59,15 @@ def trials_of(page) -> list[str]:
     return page.locator("table").first.locator("tbody tr:visible td:first-child").all_inner_texts()
 
 
+def scroll_to_chart(page) -> None:
+    """The scrolling, which hides what is read out, is over afterwards."""
+    page.locator(".plot").first.scroll_into_view_if_needed()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def test_a_pointer_a_finger_and_keys_read_values_out(visit):
     page = visit(viewport={"width": 1100, "height": 900})
-    page.locator(".plot").first.scroll_into_view_if_needed()
+    scroll_to_chart(page)
     box = page.locator(".plot svg").first.bounding_box()
     page.mouse.move(box["x"] + 58 + 330, box["y"] + 150)
     assert page.locator(".readout").inner_text().split("\n") == ["nats · step 2", "train 2"]
@@ -75,7 +81,7 @@ def test_a_pointer_a_finger_and_keys_read_values_out(visit):
     page.keyboard.press("Escape")
     assert not page.locator(".readout").is_visible()
     phone = visit(viewport={"width": 390, "height": 844}, has_touch=True)
-    phone.locator(".plot").first.scroll_into_view_if_needed()
+    scroll_to_chart(phone)
     box = phone.locator(".plot svg").first.bounding_box()
     phone.touchscreen.tap(box["x"] + 58, box["y"] + 120)
     assert phone.locator(".readout").inner_text().startswith("nats · step 1")

@@ -118,7 +118,7 @@ def words_of_others(task: str, text: str) -> list[str]:
 
 def read_page(path: Path) -> str:
     page = html.parse(str(path)).getroot()
-    for part in page.xpath("//style"):
+    for part in page.xpath("//style | //script"):
         part.drop_tree()
     return " ".join(" ".join(page.itertext()).split())
 

@@ -12,7 +12,7 @@ from typing import Any
 from regard.errors import ConfigError
 from regard.files import read_bytes
 from regard.jobs.live.snapshot import LiveRun
-from regard.report.live_page import LIVE_POLICY_HEADER, render_live_page
+from regard.report.pages.live import LIVE_POLICY_HEADER, render_live_page
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")

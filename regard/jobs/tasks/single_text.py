@@ -178,7 +178,7 @@ class SingleTextTask(AttentionTask, ABC):
         if not config.data.train:
             raise ConfigError(f"nothing to train on: give files of {self.example}s, or set data.train")
 
-    def measure_texts(self, run: Run) -> TextSize:
+    def measure_texts(self, run: Run, config: Config) -> TextSize:
         sides = [Texts(run.store, f"train.{side}") for side in ("source", "target")]
         return TextSize(len(sides[0]), *(side.num_bytes for side in sides))
 

@@ -125,8 +125,8 @@ class Task(Protocol):
         """Read every file, drop what cannot be learned from, hold out the missing sets, and store the texts."""
         ...
 
-    def measure_texts(self, run: Run) -> TextSize:
-        """The size of the stored training texts."""
+    def measure_texts(self, run: Run, config: Config) -> TextSize:
+        """The size of the stored training texts, as they are trained on."""
         ...
 
     def suggest_settings(self, inputs: SizingInputs, config: Config) -> list[SuggestedSetting]:

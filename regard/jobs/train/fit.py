@@ -278,7 +278,7 @@ def _choose_settings(
     run: Run, config: Config, threads: ThreadChoice, world_size: int
 ) -> tuple[Config, list[SuggestedSetting]]:
     """The settings, with a choice for each one that the user has not set, written into the run."""
-    config, choices = choose_missing_settings(config, task_of(config).measure_texts(run), world_size)
+    config, choices = choose_missing_settings(config, task_of(config).measure_texts(run, config), world_size)
     if not config.train.threads and world_size == 1:  # recorded, so that a resumed run rounds in the same way
         choices = [*choices, SuggestedSetting("train.threads", threads.threads, threads.reason)]
         config = settings.with_values(config, {"train.threads": threads.threads})

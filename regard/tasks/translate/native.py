@@ -51,6 +51,10 @@ class NativeTranslator(Translator):
         nbest = search.nbest if isinstance(search, BeamSearch) else 1
         return [distinct(hypotheses, self.tokenizers.target.decode, nbest) for hypotheses in outputs]
 
+    def without_shortlist(self) -> Translator:
+        """This translator: native code has no shortlist."""
+        return self
+
     @functools.cached_property
     def _torch_decoder(self) -> IncrementalDecoder:
         return IncrementalDecoder(self.model, self._linear_factory)

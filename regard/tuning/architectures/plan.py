@@ -118,7 +118,7 @@ def _choose_settings(config: Config) -> Config:
     with tempfile.TemporaryDirectory() as folder:
         run, task = Run(Path(folder)), task_of(config)
         task.write_texts(run, config)
-        return choose_missing_settings(config, task.measure_texts(run))[0]
+        return choose_missing_settings(config, task.measure_texts(run, config))[0]
 
 
 def _load(folder: Path) -> StudyWorker:

@@ -131,7 +131,7 @@ def test_the_size_of_an_epoch_is_that_of_its_batches(task: str, config_of: Confi
     assert count * lengths.target == pytest.approx(targets, rel=0.1 if is_noisy else 0.01)
     assert all(ids.numel() <= config.train.batch_tokens for ids in inputs)
     sides = [Texts(run.store, f"train.{side}").num_bytes for side in ("source", "target")]
-    size = task_object.measure_texts(run)
+    size = task_object.measure_texts(run, config)
     assert size.source_bytes == sides[0]
     if task in DOCUMENTS:
         assert size.examples == max(len(Texts(run.store, "train.source")), sides[0] // 900)
@@ -147,7 +147,7 @@ def test_many_short_documents_are_rows_of_their_own(config_of: ConfigOf, tmp_pat
         values = {"data.train": [str(tmp_path / "lines.txt")], f"{section}.documents": "line"}
         run, config = Run(tmp_path / task), settings.with_values(config_of(task), values)
         data, task_object = prepare(run, config), get_task(task)
-        assert task_object.measure_texts(run).examples == len(Texts(run.store, "train.source")) > 150
+        assert task_object.measure_texts(run, config).examples == len(Texts(run.store, "train.source")) > 150
         tokens = len(data.train.target_ids.values) / len(data.train)
         lengths = task_object.mean_lengths(data)
         if task == "causal-lm":

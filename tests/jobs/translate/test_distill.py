@@ -14,6 +14,7 @@ from regard.jobs.load import load
 from regard.jobs.train.fit import train_run
 from regard.jobs.translate import distill as job
 from regard.jobs.translate.distill import DistilledPairs, distill
+from regard.jobs.translate.engine_choice import EXACT
 from regard.jobs.translate.worker_pool import RuntimeOptions
 from regard.run import Run
 from tests.jobs.conftest import TINY
@@ -52,7 +53,7 @@ def read(path: Path) -> list[Pair]:
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".tsv"])
 def test_translations_stand_beside_the_references(runs, tmp_path: Path, suffix: str):
-    result = distill(runs[:1], tmp_path / f"pairs{suffix}", SEARCH, RuntimeOptions())
+    result = distill(runs[:1], tmp_path / f"pairs{suffix}", SEARCH, EXACT)
     references, pairs = stored(runs[0]), read(result.path)
     assert pairs[: len(references)] == references and result.references == len(references)
     added = pairs[len(references) :]

@@ -51,10 +51,10 @@ class LanguageTask(SingleTextTask):
         documents = read_documents(files, self.separator(config), config.data.max_line_bytes)
         return (Pair(document.text, "") for document in documents)
 
-    def measure_texts(self, run: Run) -> TextSize:
+    def measure_texts(self, run: Run, config: Config) -> TextSize:
         texts = Texts(run.store, "train.source")
         rows = max(len(texts), texts.num_bytes // BYTES_PER_ROW)
-        return TextSize(rows, texts.num_bytes, round(texts.num_bytes * self.target_share(run.load_config())))
+        return TextSize(rows, texts.num_bytes, round(texts.num_bytes * self.target_share(config)))
 
     def open_data(self, run: Run, config: Config) -> LanguageData:
         data = super().open_data(run, config)

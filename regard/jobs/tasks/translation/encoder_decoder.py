@@ -30,8 +30,8 @@ from regard.training.planning.cost import MeanLengths
 class EncoderDecoderTask(AttentionTask):
     """A source text -> a target text, by an encoder-decoder. A subclass says what the texts, scores and words are."""
 
-    def measure_texts(self, run: Run) -> TextSize:
-        return prepare.count_directions(prepare.measure_training_text(run), run.load_config())
+    def measure_texts(self, run: Run, config: Config) -> TextSize:
+        return prepare.count_directions(prepare.measure_training_text(run), config)
 
     def open_data(self, run: Run, config: Config) -> TranslationData:
         return translation_data.open_training_data(run, config)

@@ -91,4 +91,6 @@ def test_the_plan_counts_windows_not_documents(run_of):
         data = task.open_data(run, run.load_config())
         lengths, tokens = task.mean_lengths(data), len(data.train.target_ids.values)
         assert lengths.source <= 29 and math.isclose(task.count_examples(data) * lengths.source, tokens, rel_tol=0.01)
-        assert task.measure_texts(run).source_bytes == sum(len(text.encode()) for text in stored(run, "train"))
+        assert task.measure_texts(run, run.load_config()).source_bytes == sum(
+            len(text.encode()) for text in stored(run, "train")
+        )

@@ -7,6 +7,7 @@ import pytest
 
 import regard
 from regard.cli import main
+from regard.config import Config
 from regard.errors import RegardError
 from regard.jobs.tasks.opponents import read_opponents, read_stored_pairs
 from regard.jobs.tasks.registry import get_task
@@ -70,7 +71,7 @@ def test_what_looks_wrong_is_counted(task: str, summaries: Path, tmp_path: Path)
     assert "1 training documents are also in dev or test, and are left out" in notes
     assert "train: 1 documents are empty, and are left out" in notes
     assert "train: 1 summaries are longer than their document (data.drop=longer leaves them out)" in notes
-    stored = get_task(task).measure_texts(run).examples
+    stored = get_task(task).measure_texts(run, Config()).examples
     assert stored == len(rows) + 1
 
 
@@ -78,8 +79,8 @@ def test_several_references_of_a_training_document_are_an_example_each(summaries
     rows = [ROW | {"source": [*ROW["source"], str(n)], "target": ["two things", "one"]} for n in range(13)]
     files = {"train": write(tmp_path / "a.jsonl", *rows), "dev": summaries / "dev.jsonl"}
     files["test"] = files["dev"]
-    assert get_task("summarize").measure_texts(prepare(tmp_path, "summarize", **files)).examples == 26
-    assert get_task("extract").measure_texts(prepare(tmp_path, "extract", **files)).examples == 13
+    assert get_task("summarize").measure_texts(prepare(tmp_path, "summarize", **files), Config()).examples == 26
+    assert get_task("extract").measure_texts(prepare(tmp_path, "extract", **files), Config()).examples == 13
 
 
 @pytest.mark.parametrize(
