@@ -51,8 +51,10 @@ class TranslationModel:
     @functools.cached_property
     def translator(self) -> Translator:
         """The model in PyTorch with its tokenizers, loaded when it is asked for: `translator.model` is the module."""
-        in_torch = isinstance(self._backend, Translator) and not isinstance(self._backend, NativeTranslator)
-        return self._backend if in_torch else loading.load(self.run.folder, self._device)
+        backend = self._backend
+        if isinstance(backend, Translator) and not isinstance(backend, NativeTranslator):
+            return backend
+        return loading.load(self.run.folder, self._device)
 
     @overload
     def translate(

@@ -46,7 +46,9 @@ def export(
     note: str = option(
         OUTPUT, "TEXT", "A note at the foot of a page: where the text is from, whom to ask.", default=""
     ),
-    max_mb: float = option(OUTPUT, "MB", "Largest page; a model that needs more is refused.", default=30.0),
+    max_mb: float = option(
+        OUTPUT, "NUMBER", "Megabytes that a page may have; a model that needs more is refused.", default=30.0
+    ),
 ) -> None:
     """Export a run in the format of another program, or as a page that translates in a browser, offline.
 
