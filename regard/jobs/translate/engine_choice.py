@@ -125,7 +125,6 @@ def _open_native(folder: Path, options: RuntimeOptions, search: Search) -> Opene
 def _workers_of(opened: OpenedEngine, folder: Path, options: RuntimeOptions) -> Iterator[OpenedEngine]:
     """The same engine in as many processes as are asked for."""
     if options.workers <= 1:
-        configure_cpu(options.threads)
         yield opened
         return
     with WorkerPool(folder, options.workers, opened.choice.quantize, "native") as pool:
