@@ -137,7 +137,7 @@ def _suggest(
         if "train.batch_tokens" in explicit_names
         else config.train.model_copy(update={"batch_tokens": batch_tokens})
     )
-    expected = _estimate(inputs, Config(data=config.data, model=model, train=train), vocab_size)
+    expected = _estimate(inputs, config.model_copy(update={"model": model, "train": train}), vocab_size)
     steps = int(expected.steps)
     size_reason = f"about {inputs.target_tokens:,} target tokens, and {steps:,} steps"
     for name, value in (("dim", preset.dim), ("layers", preset.layers), ("heads", preset.heads), ("ffn", preset.ffn)):
@@ -168,9 +168,7 @@ def default_learning_rate(width: int) -> float:
 def _choose_preset(inputs: SizingInputs, config: Config, vocab_size: int) -> SizePreset:
     """The largest model for which the corpus and the time suffice."""
     candidates = [preset for preset in SIZE_PRESETS if inputs.target_tokens >= preset.min_target_tokens]
-    configs = {
-        preset: Config(data=config.data, model=preset.model_config(), train=config.train) for preset in candidates
-    }
+    configs = {preset: config.model_copy(update={"model": preset.model_config()}) for preset in candidates}
     return [
         preset for preset in candidates if _estimate(inputs, configs[preset], vocab_size).steps >= preset.min_steps
     ][-1]

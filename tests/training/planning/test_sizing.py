@@ -6,6 +6,7 @@ import pytest
 
 from regard import config as settings
 from regard.config import Config
+from regard.jobs.tasks.registry import get_task
 from regard.jobs.tasks.translation.task import TASK
 from regard.training.planning.cost import MeanLengths
 from regard.training.planning.sizing import DEFAULT_BATCH_TOKENS, SIZE_PRESETS, SizingInputs
@@ -155,6 +156,12 @@ def test_a_vocabulary_of_ones_own_counts_for_memory_and_time():
 def test_weights_that_are_given_need_no_guided_alignment():
     assert "train.guided_alignment" in chosen(facts())
     assert "train.guided_alignment" not in chosen(facts(), limited(60, None, "train.init_from=runs/x"))
+
+
+def test_a_metric_of_another_task_of_the_architecture_is_no_obstacle():
+    config = limited(8, None, "task=summarize", "train.metric=rouge2", "train.validation_sentences=13")
+    choices = {choice.name: choice.value for choice in get_task("summarize").suggest_settings(facts(), config)}
+    assert choices["model.dim"] == chosen(facts(), limited(8))["model.dim"] and "train.metric" not in choices
 
 
 def test_presets_are_round_numbers():
